@@ -1,0 +1,220 @@
+// Mapped inputs and atomic outputs; see file.h.
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+namespace dlcb {
+namespace {
+
+Diagnostic cannot_open(const std::string& path, int error) {
+  return diag(DiagKind::CannotOpen, {path, std::strerror(error)});
+}
+
+// Names of the temporary files that exist now. A signal handler may touch only plain memory, hence the fixed table.
+struct PendingFile {
+  std::atomic<bool> taken = false;
+  std::atomic<bool> live = false;
+  char path[PATH_MAX] = {};
+};
+constexpr int kMaxPending = 64;
+PendingFile pending[kMaxPending];
+
+extern "C" void remove_pending(int signal_number) {
+  for (PendingFile& file : pending)
+    if (file.live.load()) ::unlink(file.path);
+  ::signal(signal_number, SIG_DFL);
+  ::raise(signal_number);
+}
+
+void install_handlers() {
+  for (int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction old = {};
+    ::sigaction(signal_number, nullptr, &old);
+    if (old.sa_handler != SIG_DFL) continue;  // ignored (nohup) or somebody else's
+    struct sigaction action = {};
+    action.sa_handler = remove_pending;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(signal_number, &action, nullptr);
+  }
+}
+
+// The slot's index, or -1 if all are taken or the path is too long (the file is then not removed on a signal).
+int remember(const std::string& path) {
+  static std::once_flag once;
+  std::call_once(once, install_handlers);
+  if (path.size() >= PATH_MAX) return -1;
+  for (int i = 0; i < kMaxPending; ++i) {
+    bool expected = false;
+    if (!pending[i].taken.compare_exchange_strong(expected, true)) continue;
+    std::memcpy(pending[i].path, path.c_str(), path.size() + 1);
+    pending[i].live.store(true);
+    return i;
+  }
+  return -1;
+}
+
+void forget(int slot) {
+  if (slot < 0) return;
+  pending[slot].live.store(false);
+  pending[slot].taken.store(false);
+}
+
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> counter = 0;
+  return path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+}
+
+// Writes all of it, continuing after short writes and interruptions; 0 or errno.
+int write_all(int fd, const char* data, size_t size) {
+  while (size > 0) {
+    ssize_t n = ::write(fd, data, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    data += n;
+    size -= static_cast<size_t>(n);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // NONBLOCK: a pipe without writer must not hang
+  if (fd < 0) return cannot_open(path, errno);
+  struct stat status = {};
+  int error = ::fstat(fd, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
+  if (error == 0 && !S_ISREG(status.st_mode)) {
+    ::close(fd);
+    return diag(DiagKind::CannotOpen, {path, "not a regular file"});
+  }
+  MappedFile file;
+  if (error == 0 && status.st_size > 0) {
+    void* data = ::mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+      error = errno;
+    } else {
+      file.data_ = static_cast<const std::byte*>(data);
+      file.size_ = static_cast<size_t>(status.st_size);
+    }
+  }
+  ::close(fd);
+  if (error != 0) return cannot_open(path, error);
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  AtomicFile file;
+  file.path_ = path;
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return file.failure(EISDIR);
+  std::string temporary = temporary_name(path);
+  file.slot_ = remember(temporary);
+  if (file.slot_ < 0) return file.failure(ENAMETOOLONG);
+  file.fd_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file.fd_ >= 0) return file;
+  int error = errno;
+  forget(std::exchange(file.slot_, -1));
+  return file.failure(error);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), slot_(std::exchange(other.slot_, -1)),
+      size_(other.size_) {}
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
+  std::swap(slot_, other.slot_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (slot_ < 0) return;
+  ::unlink(pending[slot_].path);
+  forget(std::exchange(slot_, -1));
+}
+
+Diagnostic AtomicFile::failure(int error) const { return diag(DiagKind::CannotWrite, {path_, std::strerror(error)}); }
+
+Status AtomicFile::write(const void* data, size_t size) {
+  DLCB_CHECK(fd_ >= 0, "write after commit or failure");
+  if (int error = write_all(fd_, static_cast<const char*>(data), size); error != 0) {
+    discard();
+    return failure(error);
+  }
+  size_ += size;
+  return ok();
+}
+
+Status AtomicFile::write_at(size_t offset, const void* data, size_t size) {
+  DLCB_CHECK(fd_ >= 0 && offset + size <= size_, "write_at outside of what was written");
+  auto* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    ssize_t n = ::pwrite(fd_, bytes, size, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      int error = errno;
+      discard();
+      return failure(error);
+    }
+    bytes += n;
+    offset += static_cast<size_t>(n);
+    size -= static_cast<size_t>(n);
+  }
+  return ok();
+}
+
+Status AtomicFile::commit() {
+  DLCB_CHECK(fd_ >= 0, "commit after commit or failure");
+  int error = ::close(std::exchange(fd_, -1)) != 0 ? errno : 0;  // some file systems report a full disk only here
+  if (error == 0 && ::rename(pending[slot_].path, path_.c_str()) != 0) error = errno;
+  if (error != 0) {
+    discard();
+    return failure(error);
+  }
+  forget(std::exchange(slot_, -1));
+  return ok();
+}
+
+Result<std::string> read_file(const std::string& path) {
+  DLCB_ASSIGN(MappedFile file, MappedFile::open(path));
+  return std::string(file.text());
+}
+
+Status write_file(const std::string& path, std::string_view bytes) {
+  DLCB_ASSIGN(AtomicFile file, AtomicFile::create(path));
+  DLCB_TRY(file.write(bytes));
+  return file.commit();
+}
+
+}  // namespace dlcb

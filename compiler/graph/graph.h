@@ -1,0 +1,155 @@
+// The tensor graph: values with symbolic dims, nodes that name an operator, origins in the user's model, and the shape
+// constraints met so far. Nodes are in topological order. Control flow is flat: a node carries a predicate (1 outside any
+// branch) and `merge` nodes join branches, because the host program has predicated steps and no jumps.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/op.h"
+
+namespace dlcb::graph {
+
+using ops::ValueId;
+
+struct NodeId {
+  uint32_t id = UINT32_MAX;
+  bool valid() const { return id != UINT32_MAX; }
+  friend bool operator==(NodeId, NodeId) = default;
+  friend auto operator<=>(NodeId, NodeId) = default;
+};
+
+// Where a node comes from. A node made by a rewrite keeps the origins of all nodes it replaces.
+struct Origin {
+  std::string op;    // "Conv", the model's name of the operator
+  std::string node;  // "/enc/conv0"; when the model gives none: "" (messages then say the output's name)
+  std::string output;
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+// Dense, row-major, little-endian elements. `owner` keeps the memory (the mapped model file or a buffer) alive.
+struct Constant {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+struct Value {
+  std::string name;                 // the model's name where it has one, else made up; unique
+  DType dtype = DType::F32;
+  std::vector<sym::Expr> dims;
+  NodeId producer;                  // invalid: graph input or constant
+  uint32_t output = 0;              // which output of the producer
+  std::optional<Constant> constant;
+  // Small integer or bool tensors (<= kMaxElements, literal dims) whose elements are known as expressions, row-major.
+  std::optional<std::vector<sym::Expr>> elements;
+  // Physical order of the dims, outermost first ({0,2,3,1} is NHWC for logical NCHW); empty: row-major.
+  std::vector<uint8_t> order;
+};
+constexpr int64_t kMaxElements = 1024;
+
+struct Node {
+  const ops::OpDef* op = nullptr;   // nullptr: removed
+  std::vector<ValueId> inputs;      // invalid ids for absent optional operands
+  std::vector<ValueId> outputs;
+  ops::Attrs attrs;
+  ops::Definition definition;       // made by Graph::add; bodies load `inputs`
+  std::vector<Origin> origins;
+  sym::Expr predicate;              // 0/1 expression; constant 1 outside branches
+};
+
+struct Constraint {
+  sym::Expr condition;              // includes the predicate: holds trivially when the branch is not taken
+  std::string why;
+  NodeId node;                      // invalid: from an input declaration
+  int operand = -1, axis = -1;
+  std::vector<Origin> origins;
+};
+
+// How a Data symbol gets its value: element `element` of `value`, read by the host before (graph inputs) or during a run.
+struct HostRead {
+  sym::Expr symbol;
+  ValueId value;
+  int64_t element;
+};
+
+struct DimSource {                  // where a symbol's value comes from when the model is called
+  sym::Expr symbol;
+  int input, axis;
+};
+
+class Graph {
+ public:
+  Graph(sym::Store& sym, ops::ScalarStore& scalars);
+
+  sym::Store& sym() const { return *sym_; }
+  ops::ScalarStore& scalars() const { return *scalars_; }
+  sym::Facts& facts() { return facts_; }
+  const sym::Facts& facts() const { return facts_; }
+
+  // Building. dims of an input may be any symbols or constants (a repeated symbol makes a constraint when called).
+  ValueId add_input(std::string name, DType dtype, std::vector<sym::Expr> dims);
+  ValueId add_constant(std::string name, DType dtype, std::vector<int64_t> dims, Constant data);
+  ValueId add_ints(std::string_view hint, DType dtype, std::vector<sym::Expr> elements, bool scalar = false);  // a 1-D (or 0-D) tensor of expressions
+  void add_output(std::string name, ValueId value);
+  // Instantiates the operator, checks its requirements against what is known, records the unproved ones and assumes them.
+  // Errors name the node and, for contradictions, the origins of both sides.
+  Result<std::vector<ValueId>> add(const ops::OpDef& op, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins,
+                                   std::vector<std::string> output_names = {});
+  Result<ValueId> add1(std::string_view op, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins, std::string output_name = {});
+  // Records (and assumes) a condition that is not tied to a node being added.
+  Status require(sym::Expr condition, std::string why, std::vector<Origin> origins, int operand = -1, int axis = -1);
+  // Nodes added until the matching pop run only if `condition` (a bool value or expression) holds.
+  void push_predicate(sym::Expr condition);
+  void pop_predicate();
+  sym::Expr predicate() const;
+  // Elements of a small integer tensor as expressions; host reads are created where they are not known. Error when the
+  // tensor has no literal size or is too large.
+  Result<std::vector<sym::Expr>> elements(ValueId value, std::span<const Origin> origins);
+
+  const Value& value(ValueId v) const { return values_[v.id]; }
+  Value& value(ValueId v) { return values_[v.id]; }
+  const Node& node(NodeId n) const { return nodes_[n.id]; }
+  Node& node(NodeId n) { return nodes_[n.id]; }
+  uint32_t value_count() const { return static_cast<uint32_t>(values_.size()); }
+  uint32_t node_count() const { return static_cast<uint32_t>(nodes_.size()); }  // removed nodes included
+  ops::Operand operand(ValueId v) const;
+
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<std::string> output_names;
+  std::vector<Constraint> constraints;
+  std::vector<HostRead> host_reads;
+
+  // Users of each value, computed on demand: users()[v.id] lists nodes once per use. Outputs of the graph are not uses.
+  std::vector<std::vector<NodeId>> users() const;
+  bool is_output(ValueId v) const;
+  // Rebuilding: a pass makes a new graph by copying nodes; `map` goes from old value ids to new ones. Inputs, constants,
+  // facts, constraints and host reads are carried over by begin_copy; copy_node re-adds one node (its definition is made anew).
+  static Graph begin_copy(const Graph& old, std::vector<ValueId>& map);
+  Result<std::vector<ValueId>> copy_node(const Graph& old, NodeId n, std::vector<ValueId>& map);
+  void finish_copy(const Graph& old, std::span<const ValueId> map);  // outputs, remapped constraints
+  // In place: redirects every use of `from` (graph outputs too) to `to`. Removes a node whose outputs are unused.
+  void replace_uses(ValueId from, ValueId to);
+  void remove(NodeId n);
+  void sort_topologically();        // after in-place insertions
+
+ private:
+  sym::Store* sym_;
+  ops::ScalarStore* scalars_;
+  sym::Facts facts_;
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+  std::vector<sym::Expr> predicates_;
+};
+
+// Text form; parse(print(g)) prints the same. Constants of at most 64 elements are inline; larger ones are written to
+// `weights` (appended bytes, referred to by offset) when given, else as a digest only (such text cannot be parsed back).
+std::string print(const Graph& g, std::vector<std::byte>* weights = nullptr);
+Result<Graph> parse(sym::Store& sym, ops::ScalarStore& scalars, std::string_view text, std::shared_ptr<const std::vector<std::byte>> weights = nullptr);
+// Checks the invariants above (one line per fault); used by --verify-each.
+std::vector<std::string> verify(const Graph& g);
+
+}  // namespace dlcb::graph
