@@ -17,7 +17,7 @@ target_include_directories(dlcb_fmt SYSTEM PUBLIC ${fmt_include})
 target_compile_options(dlcb_fmt PRIVATE -w)
 
 # Catch2 v2 (Debian 12) and v3 (Ubuntu 24.04) differ in the header's name and in who supplies main().
-if(TARGET Catch2::Catch2WithMain)
+if(Catch2_VERSION VERSION_GREATER_EQUAL 3)
   add_library(dlcb_catch_main INTERFACE)
   target_link_libraries(dlcb_catch_main INTERFACE Catch2::Catch2WithMain)
   target_include_directories(dlcb_catch_main INTERFACE ${CMAKE_SOURCE_DIR}/cmake/static/catch_v3)

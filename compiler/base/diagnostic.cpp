@@ -80,7 +80,8 @@ std::string to_text(const Diagnostic& d) {
   if (std::string from = describe(d.where); !from.empty()) text += "  from " + from + "\n";
   for (const Note& note : d.notes) {
     text += "  " + note.text;
-    if (std::string from = describe(note.where); !from.empty()) text += (note.text.empty() ? "from " : ", from ") + from;
+    if (std::string from = describe(note.where); !from.empty())
+      text += (note.text.empty() ? "from " : ", from ") + from;
     text += "\n";
   }
   return text;

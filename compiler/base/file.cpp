@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 namespace dlcb {
@@ -53,8 +52,7 @@ void install_handlers() {
 
 // The slot's index, or -1 if all are taken or the path is too long (the file is then not removed on a signal).
 int remember(const std::string& path) {
-  static std::once_flag once;
-  std::call_once(once, install_handlers);
+  install_handlers();
   if (path.size() >= PATH_MAX) return -1;
   for (int i = 0; i < kMaxPending; ++i) {
     bool expected = false;
@@ -144,7 +142,9 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), slot_(std::exchange(other.slot_, -1)),
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      slot_(std::exchange(other.slot_, -1)),
       size_(other.size_) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {

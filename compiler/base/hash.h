@@ -1,5 +1,5 @@
-// The one content hash of the project (XXH3, 128 bits): cache keys, kernel names, model and bundle digests. The same bytes
-// give the same hash on every machine. It finds damage and equal content; it is no defence against forgery.
+// The one content hash of the project (XXH3, 128 bits): cache keys, kernel names, model and bundle digests. The same
+// bytes give the same hash on every machine. It finds damage and equal content; it is no defence against forgery.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,105 @@
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/file.h"
+#include "catch.h"
+
+using namespace dlcb;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of its own for each test, removed afterwards.
+struct Folder {
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "dlcb-file-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string at(const std::string& name) const { return (path / name).string(); }
+  int entries() const {
+    return static_cast<int>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+  }
+  fs::path path;
+};
+
+}  // namespace
+
+TEST_CASE("a committed file is whole, an uncommitted one leaves nothing") {
+  Folder folder;
+  {
+    auto file = AtomicFile::create(folder.at("a"));
+    REQUIRE(file);
+    REQUIRE(file->write("half"));
+    CHECK_FALSE(fs::exists(folder.at("a")));
+    CHECK(folder.entries() == 1);
+  }
+  CHECK(folder.entries() == 0);
+  auto file = AtomicFile::create(folder.at("a"));
+  REQUIRE(file);
+  REQUIRE(file->write("0000 body"));
+  REQUIRE(file->write_at(0, "9", 1));
+  AtomicFile moved = std::move(*file);
+  CHECK(moved.size() == 9);
+  REQUIRE(moved.commit());
+  CHECK(*read_file(folder.at("a")) == "9000 body");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("paths that cannot be written are refused before any work") {
+  Folder folder;
+  auto in_missing = AtomicFile::create(folder.at("no/such/a"));
+  REQUIRE_FALSE(in_missing);
+  CHECK(in_missing.error().kind == DiagKind::CannotWrite);
+  CHECK_FALSE(AtomicFile::create(folder.path.string()));
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("a signal removes unfinished files") {
+  Folder folder;
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGINT, SIG_DFL);  // the test runner catches it
+    auto file = AtomicFile::create(folder.at("a"));
+    (void)file->write("half");
+    ::raise(SIGINT);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGINT);
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("mapping refuses what is not a readable file") {
+  Folder folder;
+  CHECK(message(MappedFile::open(folder.at("none")).error()) ==
+        "cannot open '" + folder.at("none") + "': No such file or directory");
+  CHECK_FALSE(MappedFile::open(folder.path.string()));
+  ::mkfifo(folder.at("pipe").c_str(), 0600);
+  CHECK_FALSE(MappedFile::open(folder.at("pipe")));
+  REQUIRE(write_file(folder.at("empty"), ""));
+  auto empty = MappedFile::open(folder.at("empty"));
+  REQUIRE(empty);
+  CHECK(empty->size() == 0);
+}
+
+TEST_CASE("mapped files move") {
+  Folder folder;
+  REQUIRE(write_file(folder.at("a"), "text"));
+  MappedFile file;
+  {
+    auto opened = MappedFile::open(folder.at("a"));
+    REQUIRE(opened);
+    file = std::move(*opened);
+  }
+  CHECK(file.text() == "text");
+  MappedFile other(std::move(file));
+  CHECK(other.text() == "text");
+  CHECK(file.size() == 0);
+}
