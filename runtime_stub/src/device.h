@@ -73,6 +73,9 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;
   virtual bool is_host_memory() const = 0;  // sim: device memory is host memory
+  // A queue of its own for another context, over the same loaded modules and the same device memory; may be called from any
+  // thread. Where it returns an error, contexts take turns on this one device.
+  virtual Error fork(std::shared_ptr<Device>* /*out*/) { return {9, "this device serves one queue only"}; }
 
   virtual Error allocate(size_t bytes, Ptr* out, void* stream) = 0;
   virtual void free(Ptr p, void* stream) = 0;
