@@ -1,3 +1,15 @@
+# To work on one part without the others: cmake -DDLCB_ONLY="base;sym" configures just these folders and their tests.
+set(DLCB_ONLY "" CACHE STRING "configure only these folders (empty: all)")
+
+# Adds the named folders that are there, in this order.
+function(dlcb_add)
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt AND (NOT DLCB_ONLY OR folder IN_LIST DLCB_ONLY))
+      add_subdirectory(${folder})
+    endif()
+  endforeach()
+endfunction()
+
 # dlcb_library(sym SOURCES a.cpp b.cpp DEPS base fmt::fmt): a static library dlcb_sym whose headers are found from its
 # top-level folder ("sym/expr.h"). DEPS without "::" name other folders of ours.
 function(dlcb_link target)
