@@ -4,42 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "ops/scalar.h"
+#include "fuse/region.h"
 
 namespace dlcb::kernel {
 
-struct Tensor {
-  ops::ValueId value;
-  DType dtype = DType::F32;
-  std::vector<sym::Expr> dims;
-  std::vector<uint8_t> order;  // physical order, outermost first; empty: row-major. Always dense in that order.
-  bool ours = true;            // base is 256-byte aligned (arena, weights); false: a caller's pointer, see pointer_alignment
-};
-
-struct Output {
-  Tensor tensor;
-  std::vector<sym::Expr> index;  // one Index symbol per logical dim
-  ops::Scalar body;
-};
-
-struct Region {
-  std::string name;              // for people: "layer_norm+add"
-  std::vector<Tensor> inputs;
-  std::vector<Output> outputs;   // with equal or compatible index spaces; see classify
-};
+using fuse::Output;
+using fuse::Region;
+using fuse::Schedule;
+using fuse::Tensor;
 
 // The Param symbol that stands for the alignment in bytes (a power of two <= 256) of a caller's tensor.
 sym::Expr pointer_alignment(sym::Store& store, ops::ValueId value);
 
-// How a region would be scheduled; None: it cannot be one kernel (fusion must cut it).
-enum class Schedule : uint8_t {
-  None,
-  Pointwise,   // one element (or vector) per thread; small inner reductions (pooling windows) run serially
-  Transpose,   // pointwise whose loads and stores want different inner dims: tiles through shared memory
-  RowReduce,   // reductions over the physically innermost dims, values kept in registers; any number of dependent reductions
-  ColumnReduce,// reductions over dims outside the innermost one
-  Contraction, // sum of products (matmul, convolution) that no library takes
-};
+// Decides the schedule without generating text; fusion calls it for every candidate, so it must be fast.
 Schedule classify(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region);
 
 struct Arg {
