@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -32,8 +33,10 @@ enum class ScalarKind : uint8_t {
   ConstF,  // double, of a float dtype
   ConstI,  // int64, of an integer or bool dtype
   Load,    // tensor element at coordinates
-  Index,   // an integer expression (over index, dim, data symbols) as a value of an integer dtype
-  Unary, Binary, Select, Cast,
+  Index,   // an integer expression (over index, dim, data symbols) as a value of an integer dtype; of Bool: a 0/1 expression
+  Unary, Binary,
+  Select,  // lazy: a Load in the side that is not taken may have coordinates outside its tensor and must not be executed
+  Cast,    // to integers: toward zero; to Bool: != 0
   Reduce,  // over one or more bound index symbols
 };
 
@@ -68,7 +71,8 @@ struct DataBinding {
   Scalar value;
 };
 
-// Owns scalar expressions; constructors fold constants and apply exact identities only (x + 0 is kept for floats where it
+// Owns scalar expressions; reduction indices are renamed to canonical ones, so expressions that differ only in the names of
+// bound indices are the same Scalar. Constructors fold constants and apply exact identities only (x + 0 is kept for floats where it
 // changes -0 or NaN). Thread-compatible.
 class ScalarStore {
  public:
@@ -96,6 +100,8 @@ class ScalarStore {
 
   const ScalarNode& node(Scalar s) const;
   DType dtype(Scalar s) const { return node(s).dtype; }
+  // Free symbols, those of data bindings included, without bound indices; in order of symbol id.
+  std::span<const sym::Expr> symbols(Scalar s) const;
   uint64_t content_hash(Scalar s) const;  // structure, dtypes, value ids; stable across runs
 
   // Replaces symbols in all coordinates, indices and data bindings (which get new Data symbols where their scalars change).
@@ -111,10 +117,10 @@ class ScalarStore {
  private:
   struct Impl;
   sym::Store* sym_;
-  Impl* impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
-// Text: x[i, j + 1], exp(a), a + b, sum[k](a * b), cast<f16>(a), select(c, a, b), index<i64>(i + 2). `name_of` names values.
+// Text: x[i, j + 1], x[{ids[i]}, j] (a coordinate read from data), exp(a), a + b, sum[k0 < C](a * b), cast<f16>(a), select(c, a, b), index<i64>(i + 2). `name_of` names values.
 std::string print(const ScalarStore& store, Scalar s, const std::function<std::string(ValueId)>& name_of);
 
 }  // namespace dlcb::ops
