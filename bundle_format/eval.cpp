@@ -1,0 +1,149 @@
+#include "bundle_format/eval.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace dlcb::bundle {
+namespace {
+
+using enum Operand;
+constexpr Signature kSignatures[] = {
+    {"input_dim", I64, Immediate, Immediate, None},
+    {"input_align", I64, Immediate, None, None},
+    {"input_elem", I64, Immediate, Immediate, None},
+    {"output_align", I64, Immediate, None, None},
+    {"add", I64, I64, I64, None},
+    {"sub", I64, I64, I64, None},
+    {"mul", I64, I64, I64, None},
+    {"floordiv", I64, I64, I64, None},
+    {"mod", I64, I64, I64, None},
+    {"min", I64, I64, I64, None},
+    {"max", I64, I64, I64, None},
+    {"eq", Bool, I64, I64, None},
+    {"lt", Bool, I64, I64, None},
+    {"le", Bool, I64, I64, None},
+    {"and", Bool, Bool, Bool, None},
+    {"or", Bool, Bool, Bool, None},
+    {"not", Bool, Bool, None, None},
+    {"select", Same, Bool, Same, Same},
+    {"magic_mul", I64, I64, None, None},
+    {"magic_shift", I64, I64, None, None},
+    {"floor_scale", I64, I64, F64, None},
+    {"ceil_scale", I64, I64, F64, None},
+    {"bool_to_int", I64, Bool, None, None},
+};
+static_assert(std::size(kSignatures) == static_cast<size_t>(fb::Op::MAX) + 1);
+
+int64_t wrap(uint64_t v) { return static_cast<int64_t>(v); }
+uint64_t u(int64_t v) { return static_cast<uint64_t>(v); }
+
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return wrap(0 - u(a));  // INT64_MIN / -1 would trap
+  const int64_t q = a / b;
+  return q - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
+
+int64_t floor_mod(int64_t a, int64_t b) {
+  if (b == 0 || b == -1) return 0;
+  const int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+// Division of 0 <= n < 2^31 by d as (umulhi32(n, mul) + n) >> shift, with shift = ceil(log2 d) and
+// mul = floor(2^32 (2^shift - d) / d) + 1 (Granlund and Montgomery, 1994). Divisors outside [1, 2^31) give 0.
+struct Magic {
+  int64_t mul = 0, shift = 0;
+};
+Magic magic_of(int64_t d) {
+  if (d < 1 || d >= (int64_t{1} << 31)) return {};
+  Magic m;
+  while ((int64_t{1} << m.shift) < d) ++m.shift;
+  m.mul = wrap((uint64_t{1} << 32) * ((uint64_t{1} << m.shift) - u(d)) / u(d) + 1);
+  return m;
+}
+
+int64_t to_int(double v) {  // saturating; NaN gives 0
+  if (std::isnan(v)) return 0;
+  if (v >= 9223372036854775808.0) return INT64_MAX;
+  if (v < -9223372036854775808.0) return INT64_MIN;
+  return static_cast<int64_t>(v);
+}
+
+int64_t element(const HostArgs& args, uint32_t input, uint32_t index) {
+  if (input >= args.input_elements.size() || index >= args.input_elements[input].size()) return 0;
+  return args.input_elements[input][index];
+}
+
+int64_t outside(const fb::Instr& in, const HostArgs& args) {
+  switch (in.op()) {
+    case fb::Op::InputDim: return args.input_dims[in.a()][in.b()];
+    case fb::Op::InputAlign: return args.input_align[in.a()];
+    case fb::Op::InputElem: return element(args, in.a(), in.b());
+    default: return args.output_align[in.a()];
+  }
+}
+
+int64_t evaluate(const fb::Instr& in, std::span<const int64_t> r) {
+  const int64_t a = r[in.a()];
+  switch (in.op()) {
+    case fb::Op::Not: return !a;
+    case fb::Op::Select: return a ? r[in.b()] : r[in.c()];
+    case fb::Op::MagicMul: return magic_of(a).mul;
+    case fb::Op::MagicShift: return magic_of(a).shift;
+    case fb::Op::BoolToInt: return a != 0;
+    default: break;
+  }
+  const int64_t b = r[in.b()];
+  switch (in.op()) {
+    case fb::Op::Add: return wrap(u(a) + u(b));
+    case fb::Op::Sub: return wrap(u(a) - u(b));
+    case fb::Op::Mul: return wrap(u(a) * u(b));
+    case fb::Op::FloorDiv: return floor_div(a, b);
+    case fb::Op::Mod: return floor_mod(a, b);
+    case fb::Op::Min: return std::min(a, b);
+    case fb::Op::Max: return std::max(a, b);
+    case fb::Op::Eq: return a == b;
+    case fb::Op::Lt: return a < b;
+    case fb::Op::Le: return a <= b;
+    case fb::Op::And: return a && b;
+    case fb::Op::Or: return a || b;
+    case fb::Op::FloorScale: return to_int(std::floor(static_cast<double>(a) * as_double(b)));
+    case fb::Op::CeilScale: return to_int(std::ceil(static_cast<double>(a) * as_double(b)));
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+const Signature* signature_of(fb::Op op) {
+  const size_t i = static_cast<size_t>(op);
+  return i < std::size(kSignatures) ? &kSignatures[i] : nullptr;
+}
+
+double as_double(int64_t bits) {
+  double d;
+  std::memcpy(&d, &bits, sizeof d);
+  return d;
+}
+
+int64_t alignment_of(uint64_t address) {
+  const uint64_t low = address & (0 - address);  // lowest set bit; 0 for null
+  return low == 0 || low > 256 ? 256 : static_cast<int64_t>(low);
+}
+
+void load_constants(const fb::HostProgram& program, std::span<int64_t> registers) {
+  if (program.constants()) std::copy(program.constants()->begin(), program.constants()->end(), registers.begin());
+}
+
+void run_segment(const fb::HostProgram& program, uint32_t segment, const HostArgs& args, std::span<int64_t> registers) {
+  const auto& starts = *program.segment_starts();
+  const uint32_t end = segment + 1 < starts.size() ? starts[segment + 1] : program.code()->size();
+  for (uint32_t i = starts[segment]; i < end; ++i) {
+    const fb::Instr& in = *program.code()->Get(i);
+    registers[in.dst()] = in.op() <= fb::Op::OutputAlign ? outside(in, args) : evaluate(in, registers);
+  }
+}
+
+}  // namespace dlcb::bundle
