@@ -43,16 +43,18 @@ struct Function {
 };
 
 struct Kernel {
-  Schedule schedule;
+  Schedule schedule = Schedule::None;
   std::vector<Function> functions;
   std::vector<Variant> variants;
+  std::vector<sym::Expr> limits;  // must hold for a launch (32-bit indexing); plan makes a guard of each that is not proved
 };
 
 struct GenerateOptions {
   bool literal_dims = false;  // bake constants in (used by tests that compare instruction counts); default: sizes are parameters
 };
 
-// Generates the kernels of a region. Requirement discovered here (32-bit indexing: numel < 2^31) are handled by 64-bit variants.
+// Generates the kernels of a region. Deterministic: equal structure gives equal text. A grid extent of 0 means that there
+// is nothing to launch. DLCB_CHECK fails for regions that classify() answers with None.
 Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region, const GenerateOptions& options = {});
 
 }  // namespace dlcb::kernel
