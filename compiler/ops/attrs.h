@@ -28,6 +28,7 @@ class Attrs {
   std::string text(std::string_view name, std::string_view fallback = "") const;
   DType dtype(std::string_view name, DType fallback = DType::F32) const;
   std::vector<int64_t> integers(std::string_view name) const;      // empty if missing
+  std::vector<double> reals(std::string_view name) const;           // empty if missing
   std::vector<sym::Expr> exprs(std::string_view name) const;       // empty if missing
   const std::vector<std::pair<std::string, AttrValue>>& all() const { return items_; }
   friend bool operator==(const Attrs&, const Attrs&) = default;

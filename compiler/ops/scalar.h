@@ -58,10 +58,10 @@ struct ScalarNode {
   ReduceFn reduce{};   // Reduce (accumulates floats in f32, f64 in f64, integers in their own type)
   double f = 0;        // ConstF
   int64_t i = 0;       // ConstI
-  ValueId value;       // Load
-  sym::Expr index;     // Index
-  std::vector<sym::Expr> coords;   // Load: one per dim; Reduce: the bound index symbols
-  std::vector<Scalar> operands;    // Unary 1, Binary 2, Select 3 (bool, a, b), Cast 1, Reduce 1
+  ValueId value{};     // Load
+  sym::Expr index{};   // Index
+  std::vector<sym::Expr> coords{};   // Load: one per dim; Reduce: the bound index symbols
+  std::vector<Scalar> operands{};    // Unary 1, Binary 2, Select 3 (bool, a, b), Cast 1, Reduce 1
 };
 
 // A coordinate that depends on data (gather): `symbol` (Data kind) stands for the integer that `value` computes. In
