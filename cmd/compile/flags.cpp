@@ -1,0 +1,64 @@
+// dlcbc's flags; see flags.h.
+#include "cmd/compile/flags.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "cmd/common/program.h"
+
+namespace dlcb::cmd {
+
+void define_flags(CLI::App& app, CompileFlags& flags) {
+  CompileOptions& o = flags.options;
+  app.add_option("MODEL", o.model_path, "the ONNX model (with --start-at: textual IR)");
+  app.add_option("-o,--output", o.output_path, "the bundle to write");
+  add_repeated(
+      app, "--input", o.inputs,
+      "NAME:DTYPE[DIMS], declares or overrides an input; DIMS are numbers, names (the same name is the same dim) "
+      "or NAME=MIN..MAX; DTYPE may be left out; may be repeated");
+  app.add_option("--target", o.targets, "GPU architectures to compile for, separated by commas: sm_90,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("-j,--threads", o.threads, "threads to use (default: one for each core)")->check(CLI::Range(1, 1024));
+  auto* cache = app.add_option("--cache-dir", o.cache_dir, "where compiled kernels are kept (default: ~/.cache/dlcb)");
+  app.add_flag("--no-cache", flags.no_cache, "neither read nor write the cache")->excludes(cache);
+  app.add_flag("--tf32-matmul", o.tf32_matmul, "let fp32 matrix multiplications use TF32");
+  app.add_flag("--strip", o.strip_sources, "leave the kernels' sources out (the simulator cannot run such a bundle)");
+  app.add_flag("-q,--quiet", flags.quiet, "no progress line and no summary");
+  app.add_flag("--json", flags.json, "print the summary as JSON");
+
+  const std::string group = "Passes";
+  app.add_flag("--list-passes", flags.list_passes, "print every pass, in order, and exit")->group(group);
+  add_repeated(app, "--print-after", o.print_after, "print the text form after this pass; may be repeated")
+      ->group(group);
+  app.add_flag("--print-after-all", o.print_after_all, "print it after every pass")->group(group);
+  app.add_option("--stop-after", o.stop_after, "stop after this pass; no bundle is written")->group(group);
+  app.add_option("--start-at", o.start_at, "read MODEL as the text form before this pass")->group(group);
+  app.add_flag("--verify-each", o.verify_each, "verify after every pass")->group(group);
+  app.add_flag("--time-passes", o.time_passes, "show the time of every pass")->group(group);
+  app.add_option("--dump-dir", o.dump_dir, "write the text form after every pass into this folder")->group(group);
+}
+
+Status check_flags(CompileFlags& flags) {
+  CompileOptions& o = flags.options;
+  o.use_cache = !flags.no_cache;
+  if (flags.list_passes) return ok();
+  if (o.model_path.empty()) return usage("no model given; try dlcbc --help");
+  if (o.output_path.empty() && o.stop_after.empty()) return usage("no output given: add -o OUT.dlcb");
+  std::error_code ignored;
+  if (!o.output_path.empty() && std::filesystem::equivalent(o.output_path, o.model_path, ignored))
+    return usage("the output would overwrite the model");
+
+  std::vector<std::string> known;
+  for (const PassInfo& pass : passes()) known.emplace_back(pass.name);
+  auto check = [&](const std::string& name) -> Status {
+    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return ok();
+    return unknown_name("pass", name, known);
+  };
+  for (const std::string& name : o.print_after) DLCB_TRY(check(name));
+  DLCB_TRY(check(o.stop_after));
+  DLCB_TRY(check(o.start_at));
+  return ok();
+}
+
+}  // namespace dlcb::cmd
