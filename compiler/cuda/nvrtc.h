@@ -1,0 +1,28 @@
+// The CUDA run-time compiler, opened only when a kernel has to be compiled, so that dlcbc starts where no CUDA is
+// installed. Declarations are our own: no toolkit header is needed to build.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dlcb::cuda {
+
+struct Target {
+  int major = 0, minor = 0;
+  bool arch_specific = false;  // sm_90a
+  std::string name() const;    // "sm_90"
+};
+// "sm_90", "sm_90a"; known targets are those of the CUDA toolkit we support.
+Result<Target> parse_target(std::string_view text);
+
+// Starts opening libnvrtc on another thread (13 ms warm, 165 ms cold), so that it overlaps with reading the model.
+void preload_nvrtc();
+
+// Version of the library as "13.0"; error MissingLibrary when there is none.
+Result<std::string> nvrtc_version();
+
+// Compiles one program of CUDA C++ (prelude included by the caller) to a cubin. Thread-safe.
+Result<std::vector<char>> compile_to_cubin(const std::string& source, const Target& target);
+
+}  // namespace dlcb::cuda

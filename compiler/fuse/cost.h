@@ -1,0 +1,19 @@
+// How much it costs to compute an element again, in units of a simple instruction; decides recomputation against a pass
+// over memory.
+#pragma once
+#include "ops/scalar.h"
+
+namespace dlcb::fuse {
+
+struct Cost {
+  int instructions = 0;     // of the body, shared subexpressions once, loads not counted
+  int loads = 0;            // distinct loads
+  bool reduces = false;     // holds a Reduce
+};
+
+Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body);
+
+// A single load at other coordinates, a constant or an index: never worth a tensor in memory.
+bool is_view(const ops::ScalarStore& scalars, ops::Scalar body);
+
+}  // namespace dlcb::fuse

@@ -1,0 +1,302 @@
+#include "fuse/fuse.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "fuse/address.h"
+#include "fuse/cost.h"
+#include "fuse/order.h"
+
+namespace dlcb::fuse {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using ops::Scalar;
+using ops::ScalarKind;
+using ops::ValueId;
+
+constexpr int kCheap = 6;             // instructions that may be repeated in a second kernel or a pooling window
+constexpr int kBroadcastCheap = 16;   // instructions that may be repeated for every element of a broadcast
+constexpr int kMaxInstructions = 160; // of one kernel body: beyond, registers and compile time suffer
+constexpr size_t kMaxTensors = 12;
+
+// A region under construction. `loads` is recomputed whenever the bodies change.
+struct Building {
+  Region region;
+  std::vector<NodeId> nodes;  // latest first
+  sym::Expr predicate;
+  Schedule schedule = Schedule::None;
+};
+
+class Fuser {
+ public:
+  Fuser(Graph& graph, std::span<const Claim> claims, const Classify& classify)
+      : graph_(graph), scalars_(graph.scalars()), claims_(claims), classify_(classify) {}
+
+  Result<std::vector<Step>> run();
+
+ private:
+  void mark_materialized();
+  Status place(ValueId v);
+  bool try_inline(ValueId v);
+  bool try_extra_output(ValueId v);
+  void own_region(ValueId v);
+
+  // The body of v's definition at the given coordinates.
+  Scalar body_at(ValueId v, std::span<const sym::Expr> coords);
+  const ops::OutputDef& definition(ValueId v) const;
+  Building with_inlined(const Building& b, ValueId v);
+  bool fits(Building& b);
+  bool worth_inlining(const Building& b, ValueId v, const Cost& cost);
+  void refresh_inputs(Building& b);
+  std::vector<size_t> consumers(ValueId v) const;
+  bool reaches(size_t from_region, size_t to_region) const;
+  Tensor tensor(ValueId v) const;
+
+  Graph& graph_;
+  ops::ScalarStore& scalars_;
+  std::span<const Claim> claims_;
+  const Classify& classify_;
+  std::vector<Building> regions_;
+  std::vector<bool> materialized_;
+  std::unordered_map<uint32_t, size_t> claim_of_node_;
+  std::unordered_set<uint32_t> caller_tensors_;
+};
+
+const ops::OutputDef& Fuser::definition(ValueId v) const {
+  const graph::Value& value = graph_.value(v);
+  return graph_.node(value.producer).definition.outputs[value.output];
+}
+
+Tensor Fuser::tensor(ValueId v) const {
+  const graph::Value& value = graph_.value(v);
+  return {v, value.dtype, value.dims, value.order, !caller_tensors_.contains(v.id)};
+}
+
+Scalar Fuser::body_at(ValueId v, std::span<const sym::Expr> coords) {
+  const ops::OutputDef& def = definition(v);
+  std::unordered_map<uint32_t, sym::Expr> map;
+  for (size_t i = 0; i < coords.size(); ++i) map[def.index[i].id] = coords[i];
+  return scalars_.substitute(def.body, map);
+}
+
+void Fuser::refresh_inputs(Building& b) {
+  b.region.inputs.clear();
+  std::unordered_set<uint32_t> seen;
+  for (const Output& output : b.region.outputs) {
+    for (Scalar load : scalars_.loads(output.body)) {
+      const ValueId v = scalars_.node(load).value;
+      if (seen.insert(v.id).second) b.region.inputs.push_back(tensor(v));
+    }
+  }
+}
+
+void Fuser::mark_materialized() {
+  materialized_.assign(graph_.value_count(), false);
+  auto mark = [&](ValueId v) {
+    if (v.valid()) materialized_[v.id] = true;
+  };
+  for (ValueId v : graph_.inputs) caller_tensors_.insert(v.id);
+  for (ValueId v : graph_.outputs) {
+    mark(v);
+    caller_tensors_.insert(v.id);
+  }
+  for (const graph::HostRead& read : graph_.host_reads) mark(read.value);
+  for (size_t c = 0; c < claims_.size(); ++c) {
+    for (NodeId n : claims_[c].nodes) claim_of_node_[n.id] = c;
+    for (ValueId v : operands_of(claims_[c])) mark(v);
+  }
+}
+
+std::vector<size_t> Fuser::consumers(ValueId v) const {
+  std::vector<size_t> found;
+  for (size_t r = 0; r < regions_.size(); ++r) {
+    const auto& inputs = regions_[r].region.inputs;
+    if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.value == v; })) found.push_back(r);
+  }
+  return found;
+}
+
+// Whether region `to` needs, directly or through others, a value that region `from` stores.
+bool Fuser::reaches(size_t from, size_t to) const {
+  std::unordered_map<uint32_t, size_t> region_of;
+  for (size_t r = 0; r < regions_.size(); ++r) {
+    for (const Output& o : regions_[r].region.outputs) region_of[o.tensor.value.id] = r;
+  }
+  std::unordered_set<uint32_t> seen;
+  std::vector<ValueId> work;
+  for (const Tensor& t : regions_[to].region.inputs) work.push_back(t.value);
+  while (!work.empty()) {
+    const ValueId v = work.back();
+    work.pop_back();
+    if (!seen.insert(v.id).second) continue;
+    if (auto it = region_of.find(v.id); it != region_of.end()) {
+      if (it->second == from) return true;
+      for (const Tensor& t : regions_[it->second].region.inputs) work.push_back(t.value);
+      continue;
+    }
+    const NodeId producer = graph_.value(v).producer;
+    if (!producer.valid()) continue;
+    if (auto it = claim_of_node_.find(producer.id); it != claim_of_node_.end()) {
+      for (ValueId operand : operands_of(claims_[it->second])) work.push_back(operand);
+    }
+  }
+  return false;
+}
+
+Building Fuser::with_inlined(const Building& b, ValueId v) {
+  Building merged = b;
+  for (Output& output : merged.region.outputs) {
+    output.body = scalars_.inline_load(output.body, v, [&](std::span<const sym::Expr> coords) { return body_at(v, coords); });
+  }
+  merged.nodes.push_back(graph_.value(v).producer);
+  refresh_inputs(merged);
+  return merged;
+}
+
+bool Fuser::fits(Building& b) {
+  if (b.region.inputs.size() + b.region.outputs.size() > kMaxTensors) return false;
+  int instructions = 0;
+  for (const Output& o : b.region.outputs) instructions += cost_of(scalars_, o.body).instructions;
+  if (instructions > kMaxInstructions) return false;
+  b.schedule = classify_(b.region);
+  return b.schedule != Schedule::None;
+}
+
+// Whether substituting v's body does not repeat costly work: every element of v is computed about once, or is cheap.
+bool Fuser::worth_inlining(const Building& b, ValueId v, const Cost& cost) {
+  size_t uses = 0;
+  for (const Output& output : b.region.outputs) {
+    size_t here = 0;
+    for (Scalar load : scalars_.loads(output.body)) here += scalars_.node(load).value == v;
+    uses = std::max(uses, here);
+  }
+  sym::Store& sym = graph_.sym();
+  const sym::Expr elements = element_count(sym, graph_.value(v).dims);
+  const sym::Expr domain = element_count(sym, b.region.outputs[0].tensor.dims);
+  const bool same_size = graph_.facts().equal(elements, domain);
+  const bool has_reduce = b.schedule == Schedule::RowReduce || b.schedule == Schedule::ColumnReduce;
+  if (b.schedule == Schedule::Contraction) return false;
+  if (cost.reduces) return has_reduce || uses == 1;
+  if (has_reduce) return true;  // values are kept in registers, or each is read once
+  if (same_size && uses == 1) return true;
+  return cost.instructions <= (uses > 2 ? kCheap : kBroadcastCheap);
+}
+
+bool Fuser::try_inline(ValueId v) {
+  const std::vector<size_t> users = consumers(v);
+  const Scalar body = definition(v).body;
+  const bool view = is_view(scalars_, body);
+  const Cost cost = cost_of(scalars_, body);
+  if (users.size() > 1 && !view && (cost.loads > 1 || cost.instructions > kCheap || cost.reduces)) return false;
+  const sym::Expr predicate = graph_.node(graph_.value(v).producer).predicate;
+  std::vector<Building> merged;
+  for (size_t r : users) {
+    if (!view && regions_[r].predicate != predicate) return false;
+    if (!view && !worth_inlining(regions_[r], v, cost)) return false;
+    merged.push_back(with_inlined(regions_[r], v));
+    const Schedule before = regions_[r].schedule;
+    if (!fits(merged.back())) return false;
+    // A reduction that joins must not turn a parallel kernel into one that loops serially over a large extent.
+    if (cost.reduces && before == Schedule::Pointwise && merged.back().schedule == Schedule::Contraction &&
+        !graph_.facts().equal(element_count(graph_.sym(), graph_.value(v).dims),
+                              element_count(graph_.sym(), regions_[r].region.outputs[0].tensor.dims))) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < users.size(); ++i) regions_[users[i]] = std::move(merged[i]);
+  return true;
+}
+
+// v is also needed elsewhere: let one of its consumers compute it from v's own operands and store it on the way.
+bool Fuser::try_extra_output(ValueId v) {
+  const std::vector<size_t> users = consumers(v);
+  const ops::OutputDef& def = definition(v);
+  const Cost cost = cost_of(scalars_, def.body);
+  const sym::Expr predicate = graph_.node(graph_.value(v).producer).predicate;
+  for (size_t r : users) {
+    const Building& b = regions_[r];
+    if (b.predicate != predicate || b.schedule == Schedule::Contraction || b.schedule == Schedule::ColumnReduce) continue;
+    if (b.region.outputs[0].tensor.dims != def.dims || !worth_inlining(b, v, cost)) continue;
+    const bool cycle = std::any_of(users.begin(), users.end(), [&](size_t other) { return other != r && reaches(other, r); });
+    if (cycle) continue;
+    // A library call between v and this region would have to run before its own operand exists.
+    Building merged = with_inlined(b, v);
+    merged.region.outputs.push_back({tensor(v), def.index, def.body});
+    refresh_inputs(merged);
+    if (!fits(merged)) continue;
+    const Building saved = std::exchange(regions_[r], std::move(merged));
+    if (!reaches(r, r)) return true;
+    regions_[r] = saved;
+  }
+  return false;
+}
+
+void Fuser::own_region(ValueId v) {
+  const ops::OutputDef& def = definition(v);
+  Building b;
+  b.region.outputs.push_back({tensor(v), def.index, def.body});
+  b.nodes.push_back(graph_.value(v).producer);
+  b.predicate = graph_.node(graph_.value(v).producer).predicate;
+  refresh_inputs(b);
+  b.schedule = classify_(b.region);
+  regions_.push_back(std::move(b));
+}
+
+Status Fuser::place(ValueId v) {
+  const bool demanded = materialized_[v.id] || !consumers(v).empty();
+  if (!demanded) return ok();
+  if (!materialized_[v.id]) {
+    if (try_inline(v)) return ok();
+    materialized_[v.id] = true;
+  } else if (is_view(scalars_, definition(v).body) && !consumers(v).empty()) {
+    // Others may read through the view instead of waiting for its copy.
+    try_inline(v);
+  }
+  if (!try_extra_output(v)) own_region(v);
+  const Schedule schedule = regions_.back().schedule;
+  if (schedule == Schedule::None) {
+    const Node& node = graph_.node(graph_.value(v).producer);
+    DLCB_CHECK(false, "no schedule for a single operator: " + std::string(node.op->name));
+  }
+  return ok();
+}
+
+Result<std::vector<Step>> Fuser::run() {
+  mark_materialized();
+  for (uint32_t n = graph_.node_count(); n-- > 0;) {
+    const Node& node = graph_.node(NodeId{n});
+    if (!node.op || claim_of_node_.contains(n)) continue;
+    for (size_t o = node.outputs.size(); o-- > 0;) DLCB_TRY(place(node.outputs[o]));
+  }
+  std::vector<Step> steps;
+  for (Building& b : regions_) {
+    Step step;
+    std::reverse(b.nodes.begin(), b.nodes.end());
+    for (NodeId n : b.nodes) {
+      const Node& node = graph_.node(n);
+      step.origins.insert(step.origins.end(), node.origins.begin(), node.origins.end());
+      if (step.name.size() < 60) step.name += (step.name.empty() ? "" : "+") + std::string(node.op->name);
+    }
+    b.region.name = step.name;
+    step.predicate = b.predicate;
+    step.schedule = b.schedule;
+    step.action = std::move(b.region);
+    steps.push_back(std::move(step));
+  }
+  for (const Claim& claim : claims_) steps.push_back(claim_step(graph_, claim));
+  make_aliases(graph_, steps);
+  return in_launch_order(graph_, std::move(steps));
+}
+
+}  // namespace
+
+Result<std::vector<Step>> fuse(Graph& graph, std::span<const Claim> claims, const Classify& classify) {
+  return Fuser(graph, claims, classify).run();
+}
+
+}  // namespace dlcb::fuse

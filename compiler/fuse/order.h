@@ -1,0 +1,23 @@
+// The parts of fusion that look at whole steps: what a step reads and writes, memory that two values share, launch order.
+#pragma once
+#include <vector>
+
+#include "fuse/region.h"
+
+namespace dlcb::fuse {
+
+std::vector<ops::ValueId> operands_of(const Claim& claim);
+ops::ValueId result_of(const Claim& claim);
+std::vector<ops::ValueId> reads(const Step& step);
+std::vector<ops::ValueId> writes(const Step& step);
+
+Step claim_step(const graph::Graph& graph, const Claim& claim);
+
+// Turns regions that would copy a tensor onto the same addresses (reshape, a transpose that the layouts absorb) into Alias
+// steps, unless one end belongs to the caller.
+void make_aliases(graph::Graph& graph, std::vector<Step>& steps);
+
+// Producers before consumers; among those that are ready, the one whose nodes come first in the graph.
+std::vector<Step> in_launch_order(const graph::Graph& graph, std::vector<Step> steps);
+
+}  // namespace dlcb::fuse

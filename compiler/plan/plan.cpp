@@ -1,0 +1,353 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+
+#include "fuse/order.h"
+#include "plan/buffers.h"
+#include "plan/host_program.h"
+
+namespace dlcb::plan {
+namespace {
+
+using graph::Graph;
+using ops::ValueId;
+using sym::Expr;
+
+std::unique_ptr<fb::OriginT> origin(const graph::Origin& o) {
+  auto out = std::make_unique<fb::OriginT>();
+  out->node = o.node;
+  out->op = o.op;
+  out->detail = o.node.empty() ? o.output : "";
+  return out;
+}
+
+class Planner {
+ public:
+  Planner(const PlanInput& in, std::vector<int64_t> constants)
+      : in_(in), graph_(*in.graph), sym_(graph_.sym()), host_(sym_, std::move(constants)), program_(std::make_unique<fb::ProgramT>()) {}
+
+  Plan run();
+  const std::vector<int64_t>& constants() const { return host_.constants(); }
+
+ private:
+  void define_symbols();
+  void number_steps();
+  void describe_tensors();
+  void add_guards();
+  void add_steps();
+  void add_read_steps(uint32_t step);
+  void add_entries();
+  std::unique_ptr<fb::LaunchT> launch(const kernel::Kernel& kernel, uint32_t region);
+  fb::MatmulT matmul(const fuse::MatmulCall& call, uint32_t region);
+  fb::ConvT conv(const fuse::ConvCall& call, uint32_t region);
+  uint32_t add_region(const PlannedStep& step);
+  std::unique_ptr<fb::DimT> dim(Expr e);
+  int32_t optional(ValueId v) { return v.valid() ? static_cast<int32_t>(buffers_->number(v)) : -1; }
+  void append(std::unique_ptr<fb::StepT> step) { program_->steps.push_back(std::move(step)); }
+
+  // Reads after a step: all elements of one value that the host needs.
+  struct ReadGroup {
+    ValueId value;
+    std::vector<graph::HostRead> reads;
+    uint32_t segment = 0;
+  };
+
+  const PlanInput& in_;
+  const Graph& graph_;
+  sym::Store& sym_;
+  HostProgram host_;
+  std::unique_ptr<fb::ProgramT> program_;
+  std::unique_ptr<Buffers> buffers_;
+  std::vector<uint32_t> position_;          // program step of each planned step
+  std::vector<std::vector<ReadGroup>> reads_after_;
+  uint32_t first_copy_ = 0;
+};
+
+// Symbols are read off the first input dim that is exactly that symbol; where it occurs again, equality is checked.
+void Planner::define_symbols() {
+  std::unordered_map<uint32_t, bool> seen;
+  for (uint32_t i = 0; i < graph_.inputs.size(); ++i) {
+    const auto& dims = graph_.value(graph_.inputs[i]).dims;
+    for (uint32_t axis = 0; axis < dims.size(); ++axis) {
+      if (sym_.kind(dims[axis]) != sym::Kind::Symbol || !seen.emplace(dims[axis].id, true).second) continue;
+      host_.define_input_dim(dims[axis], i, axis);
+      program_->symbols.push_back(dim(dims[axis]));
+    }
+    host_.define_alignment(kernel::pointer_alignment(sym_, graph_.inputs[i]), fb::Op::InputAlign, i);
+  }
+  for (uint32_t i = 0; i < graph_.outputs.size(); ++i) {
+    const ValueId v = graph_.outputs[i];
+    if (std::find(graph_.inputs.begin(), graph_.inputs.end(), v) != graph_.inputs.end()) continue;
+    host_.define_alignment(kernel::pointer_alignment(sym_, v), fb::Op::OutputAlign, i);
+  }
+  for (const graph::HostRead& read : graph_.host_reads) {
+    const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), read.value);
+    if (input == graph_.inputs.end()) continue;
+    host_.define_input_element(read.symbol, static_cast<uint32_t>(input - graph_.inputs.begin()), static_cast<uint32_t>(read.element));
+  }
+}
+
+// Program steps are the planned ones without aliases, with Reads after the step that makes what they read, then copies.
+void Planner::number_steps() {
+  uint32_t next = 0, segment = 0;
+  reads_after_.resize(in_.steps.size());
+  for (size_t s = 0; s < in_.steps.size(); ++s) {
+    position_.push_back(next);
+    if (!std::holds_alternative<fuse::Alias>(in_.steps[s].step.action)) ++next;
+    for (ValueId written : fuse::writes(in_.steps[s].step)) {
+      ReadGroup group{written, {}, 0};
+      for (const graph::HostRead& read : graph_.host_reads) {
+        if (read.value == written) group.reads.push_back(read);
+      }
+      if (group.reads.empty()) continue;
+      group.segment = ++segment;
+      for (const graph::HostRead& read : group.reads) host_.define_read(read.symbol, group.segment);
+      next += static_cast<uint32_t>(group.reads.size());
+      reads_after_[s].push_back(std::move(group));
+    }
+  }
+  first_copy_ = next;
+}
+
+std::unique_ptr<fb::DimT> Planner::dim(Expr e) {
+  auto d = std::make_unique<fb::DimT>();
+  d->reg = host_.integer(e);
+  d->text = sym::print(sym_, e);
+  return d;
+}
+
+void Planner::describe_tensors() {
+  auto describe = [&](ValueId v, const std::string& name) {
+    const graph::Value& value = graph_.value(v);
+    auto info = std::make_unique<fb::TensorInfoT>();
+    info->name = name;
+    info->dtype = static_cast<uint8_t>(value.dtype);
+    for (Expr d : value.dims) info->dims.push_back(dim(d));
+    return info;
+  };
+  for (ValueId v : graph_.inputs) {
+    program_->inputs.push_back(describe(v, graph_.value(v).name));
+    program_->inputs.back()->host = std::any_of(graph_.host_reads.begin(), graph_.host_reads.end(),
+                                                [&](const graph::HostRead& read) { return read.value == v; });
+  }
+  for (size_t i = 0; i < graph_.outputs.size(); ++i) program_->outputs.push_back(describe(graph_.outputs[i], graph_.output_names[i]));
+}
+
+void Planner::add_guards() {
+  std::vector<const Guard*> ordered;
+  for (const Guard& g : in_.guards) ordered.push_back(&g);
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const Guard* a, const Guard* b) { return host_.segment_of(a->condition) < host_.segment_of(b->condition); });
+  for (const Guard* g : ordered) {
+    auto out = std::make_unique<fb::GuardT>();
+    out->reg = host_.boolean(g->condition);
+    out->segment = host_.segment_of(g->condition);
+    out->text = g->text;
+    out->why = g->why;
+    out->input = g->input;
+    out->axis = g->axis;
+    out->kind = g->kind;
+    for (const auto& [text, value] : g->shown) {
+      auto shown = std::make_unique<fb::ShownT>();
+      shown->text = text;
+      shown->reg = host_.integer(value);
+      out->shown.push_back(std::move(shown));
+    }
+    for (const graph::Origin& o : g->origins) out->origins.push_back(origin(o));
+    program_->guards.push_back(std::move(out));
+  }
+}
+
+std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint32_t region) {
+  auto out = std::make_unique<fb::LaunchT>();
+  out->region = region;
+  for (const kernel::Variant& v : kernel.variants) {
+    auto variant = std::make_unique<fb::VariantT>();
+    variant->when = host_.boolean(v.when);
+    const auto entry = std::find_if(in_.modules->entries.begin(), in_.modules->entries.end(),
+                                    [&](const cuda::EntryFacts& e) { return e.name == v.entry; });
+    DLCB_CHECK(entry != in_.modules->entries.end(), "kernel " + v.entry + " was not compiled");
+    variant->entry = static_cast<uint32_t>(entry - in_.modules->entries.begin());
+    for (Expr e : v.grid) variant->grid.push_back(host_.integer(e));
+    for (Expr e : v.block) variant->block.push_back(host_.integer(e));
+    variant->shared_bytes = host_.integer(v.shared_bytes);
+    for (const kernel::Arg& a : v.args) {
+      switch (a.kind) {
+        case kernel::Arg::Pointer: variant->args.emplace_back(fb::ArgKind::BufferPtr, buffers_->number(a.tensor)); break;
+        case kernel::Arg::I32: variant->args.emplace_back(fb::ArgKind::I32, host_.integer(a.value)); break;
+        case kernel::Arg::I64: variant->args.emplace_back(fb::ArgKind::I64, host_.integer(a.value)); break;
+        case kernel::Arg::MagicMul: variant->args.emplace_back(fb::ArgKind::I32, host_.magic_mul(a.value)); break;
+        case kernel::Arg::MagicShift: variant->args.emplace_back(fb::ArgKind::I32, host_.magic_shift(a.value)); break;
+      }
+    }
+    out->variants.push_back(std::move(variant));
+  }
+  return out;
+}
+
+fb::MatmulT Planner::matmul(const fuse::MatmulCall& c, uint32_t region) {
+  fb::MatmulT m;
+  m.a = buffers_->number(c.a);
+  m.b = buffers_->number(c.b);
+  m.c = buffers_->number(c.out);
+  m.bias = optional(c.bias);
+  m.dtype = static_cast<uint8_t>(graph_.value(c.out).dtype);
+  m.m = host_.integer(c.m);
+  m.n = host_.integer(c.n);
+  m.k = host_.integer(c.k);
+  m.batch = host_.integer(c.batch);
+  m.lda = host_.integer(c.lda);
+  m.ldb = host_.integer(c.ldb);
+  m.ldc = host_.integer(c.n);
+  m.stride_a = host_.integer(c.stride_a);
+  m.stride_b = host_.integer(c.stride_b);
+  m.stride_c = host_.integer(sym_.mul(c.m, c.n));
+  m.trans_a = c.trans_a;
+  m.trans_b = c.trans_b;
+  m.activation = c.activation == fuse::Activation::Relu ? fb::Activation::Relu : fb::Activation::None;
+  m.region = region;
+  return m;
+}
+
+fb::ConvT Planner::conv(const fuse::ConvCall& c, uint32_t region) {
+  fb::ConvT v;
+  v.x = buffers_->number(c.x);
+  v.w = buffers_->number(c.w);
+  v.y = buffers_->number(c.out);
+  v.bias = optional(c.bias);
+  v.dtype = static_cast<uint8_t>(graph_.value(c.out).dtype);
+  v.n = host_.integer(c.n);
+  v.h = host_.integer(c.h);
+  v.wd = host_.integer(c.wd);
+  v.c = host_.integer(c.c);
+  v.k = host_.integer(c.k);
+  v.p = host_.integer(c.p);
+  v.q = host_.integer(c.q);
+  v.r = static_cast<uint32_t>(c.r);
+  v.s = static_cast<uint32_t>(c.s);
+  v.pad.assign(std::begin(c.pad), std::end(c.pad));
+  v.stride.assign(std::begin(c.stride), std::end(c.stride));
+  v.dilation.assign(std::begin(c.dilation), std::end(c.dilation));
+  v.groups = static_cast<uint32_t>(c.groups);
+  v.transposed = c.transposed;
+  v.activation = c.activation == fuse::Activation::Relu ? fb::Activation::Relu : fb::Activation::None;
+  v.region = region;
+  return v;
+}
+
+uint32_t Planner::add_region(const PlannedStep& s) {
+  constexpr const char* kSchedules[] = {"library", "pointwise", "transpose", "row reduction", "column reduction", "contraction"};
+  auto region = std::make_unique<fb::RegionT>();
+  region->name = s.step.name;
+  for (const graph::Origin& o : s.step.origins) region->origins.push_back(origin(o));
+  region->schedule = kSchedules[static_cast<int>(s.step.schedule)];
+  program_->regions.push_back(std::move(region));
+  return static_cast<uint32_t>(program_->regions.size() - 1);
+}
+
+void Planner::add_read_steps(uint32_t s) {
+  for (const ReadGroup& group : reads_after_[s]) {
+    for (size_t i = 0; i < group.reads.size(); ++i) {
+      fb::ReadT read;
+      read.buffer = buffers_->number(group.value);
+      read.index = static_cast<uint32_t>(group.reads[i].element);
+      read.dst = host_.integer(group.reads[i].symbol);
+      read.next_segment = i + 1 == group.reads.size() ? group.segment : 0;
+      auto step = std::make_unique<fb::StepT>();
+      step->action.Set(std::move(read));
+      append(std::move(step));
+    }
+  }
+}
+
+void Planner::add_steps() {
+  for (uint32_t s = 0; s < in_.steps.size(); ++s) {
+    const PlannedStep& planned = in_.steps[s];
+    if (!std::holds_alternative<fuse::Alias>(planned.step.action)) {
+      const uint32_t region = add_region(planned);
+      auto step = std::make_unique<fb::StepT>();
+      if (!sym_.is_const(planned.step.predicate, 1)) step->predicate = static_cast<int32_t>(host_.boolean(planned.step.predicate));
+      if (planned.kernel) {
+        step->action.Set(std::move(*launch(*planned.kernel, region)));
+      } else {
+        const auto& call = std::get<fuse::Claim>(planned.step.action).call;
+        if (const auto* mm = std::get_if<fuse::MatmulCall>(&call)) {
+          step->action.Set(matmul(*mm, region));
+          program_->uses_cublas = true;
+        } else {
+          step->action.Set(conv(std::get<fuse::ConvCall>(call), region));
+          program_->uses_cudnn = true;
+        }
+      }
+      append(std::move(step));
+    }
+    add_read_steps(s);
+  }
+  for (const OutputCopy& copy : buffers_->copies()) {
+    fb::CopyT c;
+    c.from = copy.from;
+    c.to = copy.to;
+    c.bytes = host_.integer(copy.bytes);
+    auto step = std::make_unique<fb::StepT>();
+    step->action.Set(std::move(c));
+    append(std::move(step));
+  }
+}
+
+void Planner::add_entries() {
+  for (const cuda::EntryFacts& e : in_.modules->entries) {
+    auto entry = std::make_unique<fb::EntryT>();
+    entry->name = e.name;
+    entry->module_ = e.module;
+    entry->registers = e.registers;
+    entry->shared_bytes = e.shared_bytes;
+    entry->stack_bytes = e.stack_bytes;
+    entry->instructions = e.instructions;
+    const auto function = std::find_if(in_.functions.begin(), in_.functions.end(), [&](const kernel::Function& f) { return f.name == e.name; });
+    DLCB_CHECK(function != in_.functions.end(), "entry without function");
+    entry->max_threads = function->max_threads;
+    entry->syncs = function->syncs;
+    program_->entries.push_back(std::move(entry));
+  }
+  program_->modules = static_cast<uint32_t>(in_.modules->sources.size());
+  for (const cuda::Target& t : in_.targets) program_->targets.push_back(t.name());
+}
+
+Plan Planner::run() {
+  define_symbols();
+  number_steps();
+  describe_tensors();
+  buffers_ = std::make_unique<Buffers>(graph_, in_.steps, host_);
+  for (uint32_t s = 0; s < in_.steps.size(); ++s) {
+    uint32_t step = position_[s];
+    if (std::holds_alternative<fuse::Alias>(in_.steps[s].step.action)) continue;
+    for (ValueId v : fuse::reads(in_.steps[s].step)) buffers_->touch(v, step);
+    for (ValueId v : fuse::writes(in_.steps[s].step)) buffers_->touch(v, step);
+    for (const ReadGroup& group : reads_after_[s]) {
+      for (size_t i = 0; i < group.reads.size(); ++i) buffers_->touch(group.value, ++step);
+    }
+  }
+  for (size_t i = 0; i < buffers_->copies().size(); ++i) buffers_->touch_number(buffers_->copies()[i].from, first_copy_ + static_cast<uint32_t>(i));
+  add_guards();
+  add_steps();
+  add_entries();
+  program_->tf32_matmul = in_.tf32_matmul;
+  program_->host = host_.finish();
+  Plan plan;
+  program_->buffers = buffers_->take_buffers();
+  plan.weights = buffers_->take_weights();
+  plan.weight_bytes = buffers_->weight_bytes();
+  program_->weight_bytes = plan.weight_bytes;
+  plan.program = std::move(program_);
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const PlanInput& input) {
+  Planner first(input, {});
+  first.run();
+  return Planner(input, first.constants()).run();
+}
+
+}  // namespace dlcb::plan
