@@ -7,6 +7,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ops/op.h"
@@ -80,14 +83,29 @@ struct DimSource {                  // where a symbol's value comes from when th
   int input, axis;
 };
 
+// A symbol that the constraints force to be a function of others; it no longer occurs in any dim or constraint. Where it
+// was an input dim, the dim now reads `value` and is checked against it at entry.
+struct Eliminated {
+  sym::Expr symbol, value;
+  std::string why;
+  std::vector<Origin> origins;
+};
+
+// What the user promised of a symbol ("N=1..8"); checked at entry.
+struct Range {
+  sym::Expr symbol;
+  sym::Bounds bounds;
+};
+
 class Graph {
  public:
   Graph(sym::Store& sym, ops::ScalarStore& scalars);
 
   sym::Store& sym() const { return *sym_; }
   ops::ScalarStore& scalars() const { return *scalars_; }
-  sym::Facts& facts() { return facts_; }
-  const sym::Facts& facts() const { return facts_; }
+  // What is known where the next node goes: inside a branch that includes the branch's condition.
+  sym::Facts& facts() { return branches_.empty() ? facts_ : branches_.back().facts; }
+  const sym::Facts& facts() const { return branches_.empty() ? facts_ : branches_.back().facts; }
 
   // Building. dims of an input may be any symbols or constants (a repeated symbol makes a constraint when called).
   ValueId add_input(std::string name, DType dtype, std::vector<sym::Expr> dims);
@@ -101,6 +119,9 @@ class Graph {
   Result<ValueId> add1(std::string_view op, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins, std::string output_name = {});
   // Records (and assumes) a condition that is not tied to a node being added.
   Status require(sym::Expr condition, std::string why, std::vector<Origin> origins, int operand = -1, int axis = -1);
+  // Records and assumes a constraint as it stands, without asking whether it is known; one with the same condition is
+  // kept once.
+  void add_constraint(Constraint constraint);
   // Nodes added until the matching pop run only if `condition` (a bool value or expression) holds.
   void push_predicate(sym::Expr condition);
   void pop_predicate();
@@ -122,6 +143,15 @@ class Graph {
   std::vector<std::string> output_names;
   std::vector<Constraint> constraints;
   std::vector<HostRead> host_reads;
+  std::vector<Eliminated> eliminated;
+  std::vector<Range> ranges;
+  std::string file;                 // the model's file name, for messages
+
+  // The first input dim that is just this symbol, in input order.
+  std::optional<DimSource> source(sym::Expr symbol) const;
+  // Puts expressions in place of symbols everywhere (dims, attributes, bodies, elements, constraints, predicates, host
+  // reads excepted). The caller vouches that each equality holds or is guarded and records it in `eliminated`.
+  void substitute(const std::unordered_map<uint32_t, sym::Expr>& by_symbol_id);
 
   // Users of each value, computed on demand: users()[v.id] lists nodes once per use. Outputs of the graph are not uses.
   std::vector<std::vector<NodeId>> users() const;
@@ -137,13 +167,32 @@ class Graph {
   void sort_topologically();        // after in-place insertions
 
  private:
+  struct Branch {
+    sym::Expr condition;            // includes the enclosing branches' conditions
+    sym::Facts facts;
+  };
+  ValueId new_value(std::string_view hint);
+  std::string unique_name(std::string_view hint);
+  Status record(const ops::Requirement& requirement, NodeId node, std::span<const ValueId> operands, std::string_view op,
+                std::span<const Origin> origins);
+  void inline_single_elements(ops::Definition& definition, std::span<const ValueId> operands);
+
   sym::Store* sym_;
   ops::ScalarStore* scalars_;
   sym::Facts facts_;
   std::vector<Value> values_;
   std::vector<Node> nodes_;
-  std::vector<sym::Expr> predicates_;
+  std::vector<Branch> branches_;
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, uint32_t> next_suffix_;
+  std::unordered_set<uint32_t> recorded_;  // conditions already in `constraints`
+  size_t carried_constraints_ = 0;         // begin_copy: these still name nodes of the old graph
 };
+
+// How an input dim without a name of its own is called: "x.2".
+std::string dim_name(std::string_view input, int axis);
+// For messages: the first origin, with the output's name where the model gives the node none.
+Location location(const Graph& g, std::span<const Origin> origins, std::string detail = {});
 
 // Text form; parse(print(g)) prints the same. Constants of at most 64 elements are inline; larger ones are written to
 // `weights` (appended bytes, referred to by offset) when given, else as a digest only (such text cannot be parsed back).

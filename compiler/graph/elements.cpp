@@ -1,0 +1,125 @@
+#include "graph/elements.h"
+
+#include <cstring>
+
+#include "graph/constant.h"
+#include "ops/symbolic.h"
+
+namespace dlcb::graph {
+namespace {
+
+bool holds_integers(DType t) { return is_integer(t) || t == DType::Bool; }
+
+std::optional<std::vector<sym::Expr>> constant_elements(sym::Store& store, const Value& v, int64_t count) {
+  std::vector<sym::Expr> list;
+  list.reserve(count);
+  for (int64_t i = 0; i < count; ++i) {
+    auto element = integer_element(v.dtype, v.constant->bytes, i);
+    if (!element) return std::nullopt;
+    list.push_back(store.constant(*element));
+  }
+  return list;
+}
+
+sym::Bounds range_of(DType t) {
+  switch (t) {
+    case DType::Bool: return {0, 1};
+    case DType::I8: return {-128, 127};
+    case DType::U8: return {0, 255};
+    case DType::I16: return {-32768, 32767};
+    case DType::U16: return {0, 65535};
+    case DType::I32: return {INT32_MIN, INT32_MAX};
+    case DType::U32: return {0, UINT32_MAX};
+    case DType::U64: return {0, sym::kMax};
+    default: return {sym::kMin, sym::kMax};
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> small_count(const sym::Store& store, std::span<const sym::Expr> dims) {
+  int64_t count = 1;
+  for (sym::Expr d : dims) {
+    auto dim = store.as_const(d);
+    if (!dim || *dim < 0 || *dim > kMaxElements) return std::nullopt;
+    count *= *dim;
+    if (count > kMaxElements) return std::nullopt;
+  }
+  return count;
+}
+
+std::optional<ops::Scalar> single_element(const Graph& g, ValueId v) {
+  const Value& value = g.value(v);
+  if (small_count(g.sym(), value.dims) != 1) return std::nullopt;
+  if (value.elements && value.elements->size() == 1) {
+    sym::Expr e = value.elements->front();
+    auto literal = g.sym().as_const(e);
+    return literal ? g.scalars().constant_i(value.dtype, *literal) : g.scalars().index(value.dtype, e);
+  }
+  if (!value.constant) return std::nullopt;
+  if (is_float(value.dtype)) return g.scalars().constant_f(value.dtype, real_element(value.dtype, value.constant->bytes, 0));
+  auto literal = integer_element(value.dtype, value.constant->bytes, 0);
+  if (!literal) return std::nullopt;
+  return g.scalars().constant_i(value.dtype, *literal);
+}
+
+ValueId Graph::add_ints(std::string_view hint, DType dtype, std::vector<sym::Expr> elements, bool scalar) {
+  DLCB_CHECK(!scalar || elements.size() == 1, "a scalar has one element");
+  std::vector<int64_t> dims;
+  if (!scalar) dims.push_back(static_cast<int64_t>(elements.size()));
+  auto bytes = std::make_shared<std::vector<std::byte>>(elements.size() * size_of(dtype));
+  bool literal = true;
+  for (size_t i = 0; i < elements.size() && literal; ++i) {
+    auto value = sym_->as_const(elements[i]);
+    literal = value.has_value();
+    if (literal) std::memcpy(bytes->data() + i * size_of(dtype), &*value, size_of(dtype));  // little-endian: low bytes first
+  }
+  ValueId v;
+  if (literal) {
+    v = add_constant(std::string(hint), dtype, dims, {std::span<const std::byte>(*bytes), bytes});
+  } else {
+    v = new_value(hint);
+    values_[v.id].dtype = dtype;
+    for (int64_t d : dims) values_[v.id].dims.push_back(sym_->constant(d));
+  }
+  values_[v.id].elements = std::move(elements);
+  return v;
+}
+
+Result<std::vector<sym::Expr>> Graph::elements(ValueId id, std::span<const Origin> origins) {
+  Value& v = values_[id.id];
+  if (v.elements) return *v.elements;
+  if (!holds_integers(v.dtype)) return diag(DiagKind::UnsupportedType, {std::string(name_of(v.dtype))}, location(*this, origins));
+  auto count = small_count(*sym_, v.dims);
+  if (!count)
+    return diag(DiagKind::UnknownShape, {v.name, "sizes can only be read from small tensors of literal size"}, location(*this, origins));
+  if (v.constant) {
+    v.elements = constant_elements(*sym_, v, *count);
+    if (v.elements) return *v.elements;
+    return diag(DiagKind::BadTensor, {v.name, "holds a size beyond 2^63"}, location(*this, origins));
+  }
+  std::vector<sym::Expr> list;
+  for (int64_t i = 0; i < *count; ++i) {
+    std::string hint = v.dims.empty() ? v.name : v.name + "[" + std::to_string(i) + "]";
+    sym::Expr symbol = sym_->fresh(hint, sym::SymbolKind::Data, range_of(v.dtype));
+    host_reads.push_back({symbol, id, i});
+    list.push_back(symbol);
+  }
+  v.elements = list;
+  return list;
+}
+
+std::optional<std::vector<sym::Expr>> derive_elements(const Graph& g, const ops::OutputDef& out, std::span<const ValueId>) {
+  if (!holds_integers(out.dtype) || !out.body.valid() || !small_count(g.sym(), out.dims)) return std::nullopt;
+  auto element = [&](ops::ValueId v, int64_t flat) -> std::optional<sym::Expr> {
+    const Value& value = g.value(v);
+    if (value.elements) return value.elements->at(flat);
+    if (!value.constant || !holds_integers(value.dtype)) return std::nullopt;
+    auto literal = integer_element(value.dtype, value.constant->bytes, flat);
+    if (!literal) return std::nullopt;
+    return g.sym().constant(*literal);
+  };
+  return ops::symbolic_elements(g.scalars(), out, element);
+}
+
+}  // namespace dlcb::graph

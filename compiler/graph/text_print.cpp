@@ -1,0 +1,152 @@
+// The text form of a graph (see docs/graph_text.md for the grammar by example). Symbols come first, then inputs and
+// constants, constraints (so that a reader knows them before it adds nodes), nodes in order, and outputs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.h"
+#include "graph/constant.h"
+#include "graph/contradiction.h"
+#include "graph/graph.h"
+#include "graph/text.h"
+
+namespace dlcb::graph {
+namespace {
+
+constexpr int64_t kInlineElements = 64;
+
+class Printer {
+ public:
+  Printer(const Graph& g, std::vector<std::byte>* weights) : g_(g), weights_(weights) {}
+
+  std::string run() {
+    // Printed before the symbols are known, because printing the rest is what finds them.
+    std::string body;
+    for (ValueId v : g_.inputs) body += "  input " + typed(v) + "\n" + reads(v);
+    for (uint32_t v = 0; v < g_.value_count(); ++v) free_standing({v}, body);
+    for (const Range& r : g_.ranges) body += fmt::format("  range {} in {}\n", expr(r.symbol), bounds_text(r.bounds));
+    for (const Eliminated& e : g_.eliminated)
+      body += fmt::format("  eliminated {} = {} why {}{}\n", expr(e.symbol), expr(e.value), quoted(e.why), origins_text(e.origins));
+    for (const Constraint& c : g_.constraints) body += constraint(c);
+    for (uint32_t n = 0; n < g_.node_count(); ++n)
+      if (g_.node({n}).op) body += node(g_.node({n}));
+    for (size_t i = 0; i < g_.outputs.size(); ++i)
+      body += fmt::format("  output {} {}\n", quoted(g_.output_names[i]), name(g_.outputs[i]));
+    std::string head = g_.file.empty() ? "graph {\n" : "graph " + quoted(g_.file) + " {\n";
+    for (sym::Expr s : symbols_) head += symbol(s);
+    return head + body + "}\n";
+  }
+
+ private:
+  std::string expr(sym::Expr e) {
+    for (sym::Expr s : g_.sym().symbols(e))
+      if (seen_.insert(s.id).second) symbols_.push_back(s);
+    return sym::print(g_.sym(), e);
+  }
+  std::string exprs(std::span<const sym::Expr> list) {
+    std::string text;
+    for (size_t i = 0; i < list.size(); ++i) text += (i ? ", " : "") + expr(list[i]);
+    return text;
+  }
+  std::string name(ValueId v) { return v.valid() ? value_name(g_.value(v).name) : "_"; }
+
+  std::string symbol(sym::Expr s) {
+    constexpr std::string_view kKinds[] = {"dim", "data", "index", "param"};
+    return fmt::format("  symbol {} {} {}\n", sym::print(g_.sym(), s), kKinds[static_cast<int>(g_.sym().symbol_kind(s))],
+                       bounds_text(g_.sym().bounds(s)));
+  }
+
+  std::string typed(ValueId v) {
+    const Value& value = g_.value(v);
+    std::string text = fmt::format("{}: {}[{}]", name(v), name_of(value.dtype), exprs(value.dims));
+    if (value.order.empty()) return text;
+    text += " order(";
+    for (size_t i = 0; i < value.order.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", value.order[i]);
+    return text + ")";
+  }
+
+  std::string reads(ValueId v) {
+    std::string text;
+    for (const HostRead& read : g_.host_reads)
+      if (read.value == v) text += fmt::format("  read {} = {}[{}]\n", expr(read.symbol), name(v), read.element);
+    return text;
+  }
+
+  void free_standing(ValueId v, std::string& body) {
+    const Value& value = g_.value(v);
+    if (value.producer.valid() || std::find(g_.inputs.begin(), g_.inputs.end(), v) != g_.inputs.end()) return;
+    if (value.constant) {
+      body += "  const " + typed(v) + " = " + data(value) + "\n";
+    } else if (value.elements) {
+      body += fmt::format("  ints {} = ({})\n{}", typed(v), exprs(*value.elements), reads(v));
+    }
+  }
+
+  std::string data(const Value& value) {
+    std::span<const std::byte> bytes = value.constant->bytes;
+    int64_t count = static_cast<int64_t>(bytes.size() / size_of(value.dtype));
+    if (count <= kInlineElements) {
+      std::string text = "[";
+      for (int64_t i = 0; i < count; ++i) text += (i ? ", " : "") + element_text(value.dtype, bytes, i);
+      return text + "]";
+    }
+    if (!weights_) return "digest " + hex(hash_bytes(bytes.data(), bytes.size()));
+    size_t offset = weights_->size();
+    weights_->insert(weights_->end(), bytes.begin(), bytes.end());
+    return fmt::format("at {}", offset);
+  }
+
+  std::string constraint(const Constraint& c) {
+    std::string text = fmt::format("  require {} why {}", expr(c.condition), quoted(c.why));
+    if (c.node.valid() && !g_.node(c.node).outputs.empty()) text += " node " + name(g_.node(c.node).outputs[0]);
+    if (c.operand >= 0) text += fmt::format(" operand {}", c.operand);
+    if (c.axis >= 0) text += fmt::format(" axis {}", c.axis);
+    return text + origins_text(c.origins) + "\n";
+  }
+
+  std::string node(const Node& n) {
+    std::string text = "  ";
+    for (size_t i = 0; i < n.outputs.size(); ++i) text += (i ? ", " : "") + typed(n.outputs[i]);
+    text += fmt::format(" = {}", n.op->name);
+    for (size_t i = 0; i < n.inputs.size(); ++i) text += (i ? ", " : " ") + name(n.inputs[i]);
+    if (!n.attrs.all().empty()) {
+      text += " {";
+      bool first = true;
+      for (const auto& [key, value] : n.attrs.all()) {
+        text += fmt::format("{}{} = {}", first ? "" : ", ", key, attr(value));
+        first = false;
+      }
+      text += "}";
+    }
+    text += origins_text(n.origins);
+    if (!g_.sym().is_const(n.predicate, 1)) text += " if " + expr(n.predicate);
+    text += "\n";
+    for (ValueId v : n.outputs) text += reads(v);
+    return text;
+  }
+
+  std::string attr(const ops::AttrValue& value) {
+    if (auto* v = std::get_if<int64_t>(&value)) return std::to_string(*v);
+    if (auto* v = std::get_if<double>(&value)) return real_text(*v);
+    if (auto* v = std::get_if<std::string>(&value)) return quoted(*v);
+    if (auto* v = std::get_if<DType>(&value)) return std::string(name_of(*v));
+    if (auto* v = std::get_if<std::vector<int64_t>>(&value)) return fmt::format("[{}]", fmt::join(*v, ", "));
+    if (auto* v = std::get_if<std::vector<sym::Expr>>(&value)) return "(" + exprs(*v) + ")";
+    std::string text = "floats[";
+    const auto& reals = std::get<std::vector<double>>(value);
+    for (size_t i = 0; i < reals.size(); ++i) text += (i ? ", " : "") + real_text(reals[i]);
+    return text + "]";
+  }
+
+  const Graph& g_;
+  std::vector<std::byte>* weights_;
+  std::vector<sym::Expr> symbols_;
+  std::unordered_set<uint32_t> seen_;
+};
+
+}  // namespace
+
+std::string print(const Graph& g, std::vector<std::byte>* weights) { return Printer(g, weights).run(); }
+
+}  // namespace dlcb::graph
