@@ -69,6 +69,22 @@ void Graph::pop_predicate() {
   branches_.pop_back();
 }
 
+void Graph::declare_range(sym::Expr symbol, sym::Bounds bounds) {
+  sym_->restrict(symbol, bounds);
+  ranges.push_back({symbol, bounds});
+}
+
+void Graph::reset_facts() {
+  DLCB_CHECK(branches_.empty(), "facts cannot change inside a branch");
+  facts_ = sym::Facts(*sym_);
+  recorded_.clear();
+  for (const Eliminated& e : eliminated) facts_.assume(sym_->eq(e.symbol, e.value));
+  for (const Constraint& c : constraints) {
+    facts_.assume(c.condition);
+    recorded_.insert(c.condition.id);
+  }
+}
+
 std::optional<DimSource> Graph::source(sym::Expr symbol) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto& dims = value(inputs[i]).dims;
@@ -94,18 +110,21 @@ bool Graph::is_output(ValueId v) const {
   return false;
 }
 
+void Graph::replace_operand(NodeId user, ValueId from, ValueId to) {
+  Node& n = nodes_[user.id];
+  bool uses = false;
+  for (ValueId& v : n.inputs)
+    if (v == from) v = to, uses = true;
+  if (!n.op || !uses) return;
+  auto make = [&](std::span<const sym::Expr> coords) {
+    return scalars_->load(values_[to.id].dtype, to, {coords.begin(), coords.end()});
+  };
+  for (ops::OutputDef& out : n.definition.outputs)
+    if (out.body.valid()) out.body = scalars_->inline_load(out.body, from, make);
+}
+
 void Graph::replace_uses(ValueId from, ValueId to) {
-  for (Node& n : nodes_) {
-    bool uses = false;
-    for (ValueId& v : n.inputs)
-      if (v == from) v = to, uses = true;
-    if (!n.op || !uses) continue;
-    auto make = [&](std::span<const sym::Expr> coords) {
-      return scalars_->load(values_[to.id].dtype, to, {coords.begin(), coords.end()});
-    };
-    for (ops::OutputDef& out : n.definition.outputs)
-      if (out.body.valid()) out.body = scalars_->inline_load(out.body, from, make);
-  }
+  for (uint32_t n = 0; n < nodes_.size(); ++n) replace_operand({n}, from, to);
   for (ValueId& v : outputs)
     if (v == from) v = to;
   for (HostRead& read : host_reads)

@@ -87,6 +87,7 @@ struct DimSource {                  // where a symbol's value comes from when th
 // was an input dim, the dim now reads `value` and is checked against it at entry.
 struct Eliminated {
   sym::Expr symbol, value;
+  std::vector<DimSource> sources;   // the input dims that were this symbol
   std::string why;
   std::vector<Origin> origins;
 };
@@ -122,6 +123,10 @@ class Graph {
   // Records and assumes a constraint as it stands, without asking whether it is known; one with the same condition is
   // kept once.
   void add_constraint(Constraint constraint);
+  // The user's promise about a symbol: narrows what is known of it and is checked at entry.
+  void declare_range(sym::Expr symbol, sym::Bounds bounds);
+  // Forgets what was assumed and assumes exactly `constraints` and `eliminated`, after these were edited.
+  void reset_facts();
   // Nodes added until the matching pop run only if `condition` (a bool value or expression) holds.
   void push_predicate(sym::Expr condition);
   void pop_predicate();
@@ -163,6 +168,7 @@ class Graph {
   void finish_copy(const Graph& old, std::span<const ValueId> map);  // outputs, remapped constraints
   // In place: redirects every use of `from` (graph outputs too) to `to`. Removes a node whose outputs are unused.
   void replace_uses(ValueId from, ValueId to);
+  void replace_operand(NodeId user, ValueId from, ValueId to);  // in one node only
   void remove(NodeId n);
   void sort_topologically();        // after in-place insertions
 
