@@ -1,5 +1,5 @@
-// How reading and writing bundles fails: as values, one sentence each. The stub maps the kind to a C status, the compiler
-// to a diagnostic.
+// How reading and writing bundles fails: as values, one sentence each. The stub maps the kind to a C status, the
+// compiler to a diagnostic.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@ inline Error damaged(std::string message) { return {Fault::Damaged, std::move(me
 }  // namespace dlcb::bundle
 
 // Returns the error of an expression from the enclosing function.
-#define DLCB_BUNDLE_TRY(expr)                             \
-  do {                                                    \
+#define DLCB_BUNDLE_TRY(expr)                         \
+  do {                                                \
     if (::dlcb::bundle::Error e_ = (expr)) return e_; \
   } while (0)

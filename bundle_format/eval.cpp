@@ -78,40 +78,65 @@ int64_t element(const HostArgs& args, uint32_t input, uint32_t index) {
 
 int64_t outside(const fb::Instr& in, const HostArgs& args) {
   switch (in.op()) {
-    case fb::Op::InputDim: return args.input_dims[in.a()][in.b()];
-    case fb::Op::InputAlign: return args.input_align[in.a()];
-    case fb::Op::InputElem: return element(args, in.a(), in.b());
-    default: return args.output_align[in.a()];
+    case fb::Op::InputDim:
+      return args.input_dims[in.a()][in.b()];
+    case fb::Op::InputAlign:
+      return args.input_align[in.a()];
+    case fb::Op::InputElem:
+      return element(args, in.a(), in.b());
+    default:
+      return args.output_align[in.a()];
   }
 }
 
 int64_t evaluate(const fb::Instr& in, std::span<const int64_t> r) {
   const int64_t a = r[in.a()];
   switch (in.op()) {
-    case fb::Op::Not: return !a;
-    case fb::Op::Select: return a ? r[in.b()] : r[in.c()];
-    case fb::Op::MagicMul: return magic_of(a).mul;
-    case fb::Op::MagicShift: return magic_of(a).shift;
-    case fb::Op::BoolToInt: return a != 0;
-    default: break;
+    case fb::Op::Not:
+      return !a;
+    case fb::Op::Select:
+      return a ? r[in.b()] : r[in.c()];
+    case fb::Op::MagicMul:
+      return magic_of(a).mul;
+    case fb::Op::MagicShift:
+      return magic_of(a).shift;
+    case fb::Op::BoolToInt:
+      return a != 0;
+    default:
+      break;
   }
   const int64_t b = r[in.b()];
   switch (in.op()) {
-    case fb::Op::Add: return wrap(u(a) + u(b));
-    case fb::Op::Sub: return wrap(u(a) - u(b));
-    case fb::Op::Mul: return wrap(u(a) * u(b));
-    case fb::Op::FloorDiv: return floor_div(a, b);
-    case fb::Op::Mod: return floor_mod(a, b);
-    case fb::Op::Min: return std::min(a, b);
-    case fb::Op::Max: return std::max(a, b);
-    case fb::Op::Eq: return a == b;
-    case fb::Op::Lt: return a < b;
-    case fb::Op::Le: return a <= b;
-    case fb::Op::And: return a && b;
-    case fb::Op::Or: return a || b;
-    case fb::Op::FloorScale: return to_int(std::floor(static_cast<double>(a) * as_double(b)));
-    case fb::Op::CeilScale: return to_int(std::ceil(static_cast<double>(a) * as_double(b)));
-    default: return 0;
+    case fb::Op::Add:
+      return wrap(u(a) + u(b));
+    case fb::Op::Sub:
+      return wrap(u(a) - u(b));
+    case fb::Op::Mul:
+      return wrap(u(a) * u(b));
+    case fb::Op::FloorDiv:
+      return floor_div(a, b);
+    case fb::Op::Mod:
+      return floor_mod(a, b);
+    case fb::Op::Min:
+      return std::min(a, b);
+    case fb::Op::Max:
+      return std::max(a, b);
+    case fb::Op::Eq:
+      return a == b;
+    case fb::Op::Lt:
+      return a < b;
+    case fb::Op::Le:
+      return a <= b;
+    case fb::Op::And:
+      return a && b;
+    case fb::Op::Or:
+      return a || b;
+    case fb::Op::FloorScale:
+      return to_int(std::floor(static_cast<double>(a) * as_double(b)));
+    case fb::Op::CeilScale:
+      return to_int(std::ceil(static_cast<double>(a) * as_double(b)));
+    default:
+      return 0;
   }
 }
 

@@ -1,6 +1,6 @@
-// The host program's meaning: integer code that turns input dims into everything a launch needs. One interpreter serves the
-// stub (per call) and the inspector (--eval, on a machine with no device). It cannot trap: 64-bit arithmetic wraps, division
-// by zero gives 0, elements that an input does not have read as 0.
+// The host program's meaning: integer code that turns input dims into everything a launch needs. One interpreter serves
+// the stub (per call) and the inspector (--eval, on a machine with no device). It cannot trap: 64-bit arithmetic wraps,
+// division by zero gives 0, elements that an input does not have read as 0.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,8 +12,8 @@ namespace dlcb::bundle {
 // What segment code reads from outside. Spans are indexed by input or output number and owned by the caller.
 struct HostArgs {
   std::span<const std::span<const int64_t>> input_dims;
-  std::span<const int64_t> input_align, output_align;          // 1, 2, 4 ... 256 bytes
-  std::span<const std::span<const int64_t>> input_elements;    // of inputs that the host program reads; others empty
+  std::span<const int64_t> input_align, output_align;        // 1, 2, 4 ... 256 bytes
+  std::span<const std::span<const int64_t>> input_elements;  // of inputs that the host program reads; others empty
 };
 
 // Largest power of two <= 256 that divides an address; 256 for null.

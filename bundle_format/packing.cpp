@@ -27,7 +27,8 @@ Packing pack(std::span<const Life> buffers) {
     result.overflow = total > kTooMuch;
     if (result.overflow) return result;
   }
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return buffers[a].size > buffers[b].size; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return buffers[a].size > buffers[b].size; });
 
   std::vector<uint32_t> placed;  // by offset
   for (uint32_t i : order) {

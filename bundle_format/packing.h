@@ -1,5 +1,6 @@
-// Where each intermediate buffer lies in the arena. Buffers whose lives do not overlap share memory; sizes are known only
-// when a shape is, so this runs in the stub for each new shape (and in the inspector, which prints the peak beforehand).
+// Where each intermediate buffer lies in the arena. Buffers whose lives do not overlap share memory; sizes are known
+// only when a shape is, so this runs in the stub for each new shape (and in the inspector, which prints the peak
+// beforehand).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +23,8 @@ struct Packing {
 // Largest first, each at the lowest gap among those alive at the same time; ties by position. Deterministic.
 Packing pack(std::span<const Life> buffers);
 
-// Bytes that the stub allocates for a peak: rounded up so that a growing arena is reallocated at most eight times for each
-// doubling, at most one eighth above the peak (256 bytes for tiny ones).
+// Bytes that the stub allocates for a peak: rounded up so that a growing arena is reallocated at most eight times for
+// each doubling, at most one eighth above the peak (256 bytes for tiny ones).
 uint64_t arena_capacity(uint64_t peak);
 
 }  // namespace dlcb::bundle

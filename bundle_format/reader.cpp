@@ -17,7 +17,7 @@
 namespace dlcb::bundle {
 namespace {
 
-constexpr uint64_t kProgramLimit = uint64_t{1} << 30;   // FlatBuffers addresses with 31 bits
+constexpr uint64_t kProgramLimit = uint64_t{1} << 30;  // FlatBuffers addresses with 31 bits
 constexpr uint64_t kManifestLimit = uint64_t{1} << 28;
 
 std::span<const uint8_t> data_of(std::span<const uint8_t> file, const ZipEntry& entry) {
@@ -26,8 +26,8 @@ std::span<const uint8_t> data_of(std::span<const uint8_t> file, const ZipEntry& 
 
 Error check_version(int version) {
   if (version == kFormatVersion) return {};
-  return {Fault::Version, "bundle version " + std::to_string(version) + " cannot be read by this build, which reads version " +
-                              std::to_string(kFormatVersion)};
+  return {Fault::Version, "bundle version " + std::to_string(version) +
+                              " cannot be read by this build, which reads version " + std::to_string(kFormatVersion)};
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ Error read_manifest(std::span<const uint8_t> file, std::string* text, int* versi
   ZipEntry first;
   DLCB_BUNDLE_TRY(parse_first_entry(file, &first));
   if (first.name != "manifest.json") return damaged("it is a zip archive, but its first entry is not manifest.json");
-  if (first.size > kManifestLimit || crc32(0, data_of(file, first)) != first.crc) return damaged("its manifest is damaged");
+  if (first.size > kManifestLimit || crc32(0, data_of(file, first)) != first.crc)
+    return damaged("its manifest is damaged");
   text->assign(reinterpret_cast<const char*>(file.data()) + first.data_offset, first.size);
   const nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return damaged("its manifest is not a JSON object");
@@ -89,7 +90,7 @@ Error read_manifest(const std::string& path, std::string* text, int* version) {
   return read_manifest(mapping.bytes(), text, version);
 }
 
-Error Bundle::open(const std::string& path, std::shared_ptr<const Bundle>* out) {
+Error Bundle::open(const std::string& path, std::shared_ptr<Bundle>* out) {
   auto bundle = std::make_shared<Bundle>();
   DLCB_BUNDLE_TRY(Mapping::open(path, &bundle->mapping_));
   DLCB_BUNDLE_TRY(bundle->load(bundle->mapping_.bytes(), path));
@@ -112,9 +113,11 @@ Error Bundle::load(std::span<const uint8_t> file, const std::string& path) {
   DLCB_BUNDLE_TRY(parse_zip(file, &entries_));
   by_name_.resize(entries_.size());
   std::iota(by_name_.begin(), by_name_.end(), 0);
-  std::sort(by_name_.begin(), by_name_.end(), [&](uint32_t a, uint32_t b) { return entries_[a].name < entries_[b].name; });
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](uint32_t a, uint32_t b) { return entries_[a].name < entries_[b].name; });
   for (const ZipEntry& entry : entries_)
-    if (crc32(0, data_of(file, entry)) != entry.crc) return damaged("the data of entry '" + entry.name + "' is damaged");
+    if (crc32(0, data_of(file, entry)) != entry.crc)
+      return damaged("the data of entry '" + entry.name + "' is damaged");
 
   const std::span<const uint8_t> program = entry("program.fb");
   if (program.empty()) return damaged("it holds no program.fb");
@@ -133,7 +136,8 @@ Error Bundle::load_weights(const std::string& path) {
     if (has("weights.bin")) return damaged("it holds weights and names an external file too");
     if (path.empty()) return damaged("its weights are in another file, so it can only be loaded from a path");
     const std::string file = path.substr(0, path.rfind('/') + 1) + name->str();  // npos + 1 is 0: no folder
-    if (Error error = Mapping::open(file, &external_)) return {error.fault, "its weights '" + file + "': " + error.message};
+    if (Error error = Mapping::open(file, &external_))
+      return {error.fault, "its weights '" + file + "': " + error.message};
     weights_ = external_.bytes();
     if (weights_.size() != program_->weight_bytes() || crc32(0, weights_) != program_->external_weights_crc())
       return damaged("the weights '" + file + "' are not those it was written with");
@@ -157,9 +161,11 @@ std::span<const uint8_t> Bundle::entry(std::string_view name) const {
 
 std::span<const uint8_t> Bundle::source(uint32_t module) const { return entry(source_name(module)); }
 
-std::span<const uint8_t> Bundle::cubin(uint32_t module, std::string_view target) const { return entry(cubin_name(module, target)); }
+std::span<const uint8_t> Bundle::cubin(uint32_t module, std::string_view target) const {
+  return entry(cubin_name(module, target));
+}
 
-void Bundle::release_source() {
+void Bundle::copy_entries() {
   std::vector<std::vector<uint8_t>> copies(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].name == "weights.bin") continue;
@@ -168,7 +174,6 @@ void Bundle::release_source() {
   }
   copies_ = std::move(copies);
   file_ = {};
-  weights_ = {};
 }
 
 }  // namespace dlcb::bundle

@@ -1,5 +1,6 @@
-// Opens a bundle. The file is treated as hostile: container, CRC of every entry, manifest, FlatBuffers structure and the
-// program's meaning are verified once, here; whoever holds a Bundle may index by what it says without further checks.
+// Opens a bundle. The file is treated as hostile: container, CRC of every entry, manifest, FlatBuffers structure and
+// the program's meaning are verified once, here; whoever holds a Bundle may index by what it says without further
+// checks.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,12 +30,12 @@ class Mapping {
   size_t size_ = 0;
 };
 
-// Immutable; may be shared between threads. Replacing the file by renaming another over it is harmless; overwriting it in
-// place while a Bundle maps it is not.
+// Immutable; may be shared between threads. Replacing the file by renaming another over it is harmless; overwriting it
+// in place while a Bundle maps it is not.
 class Bundle {
  public:
-  static Error open(const std::string& path, std::shared_ptr<const Bundle>* out);
-  // `bytes` may be freed after release_source(); until then weights() points into them.
+  static Error open(const std::string& path, std::shared_ptr<Bundle>* out);
+  // Refers to `bytes` until copy_entries() and drop_weights() have been called.
   static Error open_memory(std::span<const uint8_t> bytes, std::shared_ptr<Bundle>* out);
 
   const fb::Program& program() const { return *program_; }
@@ -43,14 +44,18 @@ class Bundle {
   // An entry's data, 256-byte aligned when opened from a file; empty if there is none of that name.
   std::span<const uint8_t> entry(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  std::span<const uint8_t> source(uint32_t module) const;                          // CUDA C++
+  std::span<const uint8_t> source(uint32_t module) const;  // CUDA C++
   std::span<const uint8_t> cubin(uint32_t module, std::string_view target) const;
-  std::span<const uint8_t> weights() const { return weights_; }                    // program().weight_bytes() bytes
+  std::span<const uint8_t> weights() const { return weights_; }  // program().weight_bytes() bytes
+  bool from_memory() const { return mapping_.bytes().empty(); }
   // Whole archive, for the inspector's byte dump.
   std::span<const uint8_t> file() const { return file_; }
 
-  // Copies every entry but weights.bin, after which the memory given to open_memory is no longer used; weights() is empty.
-  void release_source();
+  // Copies every entry but weights.bin, which must no longer be asked for by name. Kernel images then live with the
+  // Bundle.
+  void copy_entries();
+  // Once the weights are on the device; weights() is empty afterwards.
+  void drop_weights() { weights_ = {}; }
 
  private:
   Error load(std::span<const uint8_t> file, const std::string& path);
@@ -61,7 +66,7 @@ class Bundle {
   std::span<const uint8_t> file_, weights_;
   std::vector<ZipEntry> entries_;
   std::vector<uint32_t> by_name_;             // indices into entries_, sorted by name
-  std::vector<std::vector<uint8_t>> copies_;  // after release_source, one for each entry
+  std::vector<std::vector<uint8_t>> copies_;  // after copy_entries, one for each entry
   std::string manifest_;
   std::vector<uint64_t> program_bytes_;  // program.fb, copied so that it is aligned and cannot change once verified
   const fb::Program* program_ = nullptr;

@@ -12,13 +12,14 @@ constexpr uint32_t kMaxThreads = 1024, kMaxRank = 32;
 
 bool identifier(const flatbuffers::String* s) {
   if (!s || s->size() == 0 || s->size() > 200 || std::isdigit(static_cast<unsigned char>(*s->c_str()))) return false;
-  return std::all_of(s->begin(), s->end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+  return std::all_of(s->begin(), s->end(),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
 }
 
 std::string at(const char* what, uint32_t index) { return std::string(what) + " " + std::to_string(index); }
 
-Error verify_tensors(const flatbuffers::Vector<flatbuffers::Offset<fb::TensorInfo>>* tensors, const char* what, bool input,
-                     const RegisterTable& registers) {
+Error verify_tensors(const flatbuffers::Vector<flatbuffers::Offset<fb::TensorInfo>>* tensors, const char* what,
+                     bool input, const RegisterTable& registers) {
   for (uint32_t i = 0; i < size_or_zero(tensors); ++i) {
     const fb::TensorInfo& t = *tensors->Get(i);
     if (!t.name()) return damaged(at(what, i) + " has no name");
@@ -39,13 +40,15 @@ Error verify_entries(const fb::Program& p) {
     const fb::Entry& e = *p.entries()->Get(i);
     if (!identifier(e.name())) return damaged(at("kernel entry", i) + " has a name that is no C identifier");
     if (e.module_() >= p.modules()) return damaged(at("kernel entry", i) + " is in a module that does not exist");
-    if (e.max_threads() < 1 || e.max_threads() > kMaxThreads) return damaged(at("kernel entry", i) + " has an impossible max_threads");
+    if (e.max_threads() < 1 || e.max_threads() > kMaxThreads)
+      return damaged(at("kernel entry", i) + " has an impossible max_threads");
   }
   for (uint32_t i = 0; i < size_or_zero(p.targets()); ++i)
     if (!identifier(p.targets()->Get(i))) return damaged(at("target", i) + " has an illegal name");
   if (const auto* file = p.external_weights()) {
     const std::string name = file->str();
-    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+        name.find('\0') != std::string::npos)
       return damaged("the name of its external weights is not a plain file name");
   }
   return {};
@@ -55,7 +58,8 @@ Error verify_tables(const fb::Program& p, const RegisterTable& registers) {
   DLCB_BUNDLE_TRY(verify_tensors(p.inputs(), "input", true, registers));
   DLCB_BUNDLE_TRY(verify_tensors(p.outputs(), "output", false, registers));
   for (uint32_t i = 0; i < size_or_zero(p.symbols()); ++i)
-    DLCB_BUNDLE_TRY(check_register(registers, p.symbols()->Get(i)->reg(), fb::RegType::I64, kNever - 1, at("symbol", i)));
+    DLCB_BUNDLE_TRY(
+        check_register(registers, p.symbols()->Get(i)->reg(), fb::RegType::I64, kNever - 1, at("symbol", i)));
   return verify_entries(p);
 }
 
@@ -77,7 +81,8 @@ Error verify_buffer(const fb::Program& p, const RegisterTable& registers, uint32
       return {};
     case fb::BufferKind::Arena:
     case fb::BufferKind::Workspace:
-      if (b.first_step() > b.last_step() || b.last_step() >= size_or_zero(p.steps())) return damaged(user + " has an impossible lifetime");
+      if (b.first_step() > b.last_step() || b.last_step() >= size_or_zero(p.steps()))
+        return damaged(user + " has an impossible lifetime");
       return check_register(registers, b.bytes_reg(), fb::RegType::I64, b.first_step(), user);
   }
   return damaged(user + " is of an unknown kind");
@@ -91,11 +96,14 @@ std::string cubin_name(uint32_t module, std::string_view target) {
   return "kernels/" + std::string(target) + "/" + std::to_string(module) + ".cubin";
 }
 
-Error check_register(const RegisterTable& registers, uint32_t reg, fb::RegType type, uint32_t step, const std::string& user) {
-  if (reg >= registers.types.size()) return damaged(user + " uses register " + std::to_string(reg) + ", which does not exist");
+Error check_register(const RegisterTable& registers, uint32_t reg, fb::RegType type, uint32_t step,
+                     const std::string& user) {
+  if (reg >= registers.types.size())
+    return damaged(user + " uses register " + std::to_string(reg) + ", which does not exist");
   if (registers.types[reg] != type)
     return damaged(user + " uses register " + std::to_string(reg) + ", which is not " + fb::EnumNameRegType(type));
-  if (registers.ready[reg] > step) return damaged(user + " uses register " + std::to_string(reg) + " before it is written");
+  if (registers.ready[reg] > step)
+    return damaged(user + " uses register " + std::to_string(reg) + " before it is written");
   return {};
 }
 
@@ -103,14 +111,16 @@ Error verify_guards(const fb::Program& p, const RegisterTable& registers) {
   for (uint32_t i = 0; i < size_or_zero(p.guards()); ++i) {
     const fb::Guard& g = *p.guards()->Get(i);
     const std::string user = at("guard", i);
-    if (g.segment() >= registers.segment_ready.size()) return damaged(user + " is checked after a segment that does not exist");
+    if (g.segment() >= registers.segment_ready.size())
+      return damaged(user + " is checked after a segment that does not exist");
     const uint32_t ready = registers.segment_ready[g.segment()];
     DLCB_BUNDLE_TRY(check_register(registers, g.reg(), fb::RegType::Bool, ready, user));
     for (uint32_t s = 0; s < size_or_zero(g.shown()); ++s)
       DLCB_BUNDLE_TRY(check_register(registers, g.shown()->Get(s)->reg(), fb::RegType::I64, ready, user));
     if (g.input() < -1 || g.input() >= static_cast<int64_t>(size_or_zero(p.inputs())) || g.axis() < -1 || g.kind() > 3)
       return damaged(user + " is malformed");
-    if (g.input() >= 0 && g.axis() >= static_cast<int64_t>(size_or_zero(p.inputs()->Get(static_cast<uint32_t>(g.input()))->dims())))
+    if (g.input() >= 0 &&
+        g.axis() >= static_cast<int64_t>(size_or_zero(p.inputs()->Get(static_cast<uint32_t>(g.input()))->dims())))
       return damaged(user + " blames an axis that its input does not have");
   }
   return {};
@@ -120,7 +130,8 @@ Error verify_buffers(const fb::Program& p, const RegisterTable& registers) {
   std::vector<uint32_t> outputs(size_or_zero(p.outputs()), 0);
   for (uint32_t i = 0; i < size_or_zero(p.buffers()); ++i) DLCB_BUNDLE_TRY(verify_buffer(p, registers, i, &outputs));
   for (uint32_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i] != 1) return damaged(at("output", i) + " has " + std::to_string(outputs[i]) + " buffers instead of one");
+    if (outputs[i] != 1)
+      return damaged(at("output", i) + " has " + std::to_string(outputs[i]) + " buffers instead of one");
   return {};
 }
 

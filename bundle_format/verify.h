@@ -1,5 +1,5 @@
-// What a program must satisfy beyond being well-formed FlatBuffers: every index, register, type, order and range, so that
-// the stub and the inspector need no check of their own. Each refusal is one sentence.
+// What a program must satisfy beyond being well-formed FlatBuffers: every index, register, type, order and range, so
+// that the stub and the inspector need no check of their own. Each refusal is one sentence.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -35,7 +35,8 @@ Error verify_buffers(const fb::Program& program, const RegisterTable& registers)
 Error verify_steps(const fb::Program& program, const RegisterTable& registers);
 
 // Refuses unless `reg` exists, has this type and is ready at `step`; `user` starts the sentence ("guard 3").
-Error check_register(const RegisterTable& registers, uint32_t reg, fb::RegType type, uint32_t step, const std::string& user);
+Error check_register(const RegisterTable& registers, uint32_t reg, fb::RegType type, uint32_t step,
+                     const std::string& user);
 
 template <class T>
 uint32_t size_or_zero(const T* vector) {

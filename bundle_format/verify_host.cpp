@@ -38,21 +38,28 @@ Error check_immediates(const fb::Program& p, const fb::Instr& in, const std::str
   const auto* tensors = in.op() == fb::Op::OutputAlign ? p.outputs() : p.inputs();
   if (in.a() >= size_or_zero(tensors)) return damaged(user + " names a tensor that does not exist");
   const fb::TensorInfo& tensor = *tensors->Get(in.a());
-  if (in.op() == fb::Op::InputDim && in.b() >= size_or_zero(tensor.dims())) return damaged(user + " names a dim that does not exist");
+  if (in.op() == fb::Op::InputDim && in.b() >= size_or_zero(tensor.dims()))
+    return damaged(user + " names a dim that does not exist");
   if (in.op() != fb::Op::InputElem) return {};
   if (!tensor.host()) return damaged(user + " reads an input that is not marked as read by the host");
   if (in.b() >= (1u << 20)) return damaged(user + " reads an element too far into its input");
   return {};
 }
 
-Error check_operand(const RegisterTable& t, Operand kind, uint32_t reg, fb::RegType dst, uint32_t ready, const std::string& user) {
+Error check_operand(const RegisterTable& t, Operand kind, uint32_t reg, fb::RegType dst, uint32_t ready,
+                    const std::string& user) {
   switch (kind) {
     case Operand::None:
-    case Operand::Immediate: return {};
-    case Operand::I64: return check_register(t, reg, fb::RegType::I64, ready, user);
-    case Operand::F64: return check_register(t, reg, fb::RegType::F64, ready, user);
-    case Operand::Bool: return check_register(t, reg, fb::RegType::Bool, ready, user);
-    case Operand::Same: return check_register(t, reg, dst, ready, user);
+    case Operand::Immediate:
+      return {};
+    case Operand::I64:
+      return check_register(t, reg, fb::RegType::I64, ready, user);
+    case Operand::F64:
+      return check_register(t, reg, fb::RegType::F64, ready, user);
+    case Operand::Bool:
+      return check_register(t, reg, fb::RegType::Bool, ready, user);
+    case Operand::Same:
+      return check_register(t, reg, dst, ready, user);
   }
   return {};
 }

@@ -19,18 +19,26 @@ class StepChecker {
     if (step.fallback()) DLCB_BUNDLE_TRY(launch(*step.fallback()));
     if (!step.action()) return refuse("does nothing");
     switch (step.action_type()) {
-      case fb::Action::Launch: return launch(*step.action_as_Launch());
-      case fb::Action::Matmul: return matmul(*step.action_as_Matmul());
-      case fb::Action::Conv: return conv(*step.action_as_Conv());
-      case fb::Action::Read: return read(*step.action_as_Read());
-      case fb::Action::Copy: return copy(*step.action_as_Copy());
-      default: return refuse("is of an unknown kind");
+      case fb::Action::Launch:
+        return launch(*step.action_as_Launch());
+      case fb::Action::Matmul:
+        return matmul(*step.action_as_Matmul());
+      case fb::Action::Conv:
+        return conv(*step.action_as_Conv());
+      case fb::Action::Read:
+        return read(*step.action_as_Read());
+      case fb::Action::Copy:
+        return copy(*step.action_as_Copy());
+      default:
+        return refuse("is of an unknown kind");
     }
   }
 
  private:
   Error refuse(const std::string& what) const { return damaged(user_ + " " + what); }
-  Error reg(uint32_t r, fb::RegType type = fb::RegType::I64) const { return check_register(registers_, r, type, step_, user_); }
+  Error reg(uint32_t r, fb::RegType type = fb::RegType::I64) const {
+    return check_register(registers_, r, type, step_, user_);
+  }
   Error regs(std::initializer_list<uint32_t> list) const {
     for (uint32_t r : list) DLCB_BUNDLE_TRY(reg(r));
     return {};
@@ -40,9 +48,15 @@ class StepChecker {
     if (index >= size_or_zero(p_.buffers())) return refuse("uses a buffer that does not exist");
     const fb::Buffer& b = *p_.buffers()->Get(index);
     const bool placed = b.kind() == fb::BufferKind::Arena || b.kind() == fb::BufferKind::Workspace;
-    if (placed && (step_ < b.first_step() || step_ > b.last_step())) return refuse("uses a buffer outside its lifetime");
-    if (b.kind() == fb::BufferKind::Output) DLCB_BUNDLE_TRY(reg(b.bytes_reg()));
-    if (written && (b.kind() == fb::BufferKind::Input || b.kind() == fb::BufferKind::Weight)) return refuse("writes an input or a weight");
+    if (placed && (step_ < b.first_step() || step_ > b.last_step()))
+      return refuse("uses a buffer outside its lifetime");
+    if (b.kind() == fb::BufferKind::Output) {  // its memory is bound once its dims are known
+      DLCB_BUNDLE_TRY(reg(b.bytes_reg()));
+      const auto* dims = p_.outputs()->Get(b.index())->dims();
+      for (uint32_t d = 0; d < size_or_zero(dims); ++d) DLCB_BUNDLE_TRY(reg(dims->Get(d)->reg()));
+    }
+    if (written && (b.kind() == fb::BufferKind::Input || b.kind() == fb::BufferKind::Weight))
+      return refuse("writes an input or a weight");
     return {};
   }
   Error optional_buffer(int32_t index) const {
@@ -50,28 +64,35 @@ class StepChecker {
     return index < 0 ? Error{} : buffer(static_cast<uint32_t>(index));
   }
   Error region(uint32_t index) const {
-    return index > 0 && index >= size_or_zero(p_.regions()) ? refuse("belongs to a region that does not exist") : Error{};
+    return index > 0 && index >= size_or_zero(p_.regions()) ? refuse("belongs to a region that does not exist")
+                                                            : Error{};
   }
   Error dtype(uint8_t t) const { return t > 12 ? refuse("has an unknown element type") : Error{}; }
 
   Error variant(const fb::Variant& v) const {
     DLCB_BUNDLE_TRY(reg(v.when(), fb::RegType::Bool));
     if (v.entry() >= size_or_zero(p_.entries())) return refuse("launches an entry that does not exist");
-    if (size_or_zero(v.grid()) != 3 || size_or_zero(v.block()) != 3) return refuse("has a grid or block that is not three registers");
+    if (size_or_zero(v.grid()) != 3 || size_or_zero(v.block()) != 3)
+      return refuse("has a grid or block that is not three registers");
     for (uint32_t i = 0; i < 3; ++i) DLCB_BUNDLE_TRY(regs({v.grid()->Get(i), v.block()->Get(i)}));
     DLCB_BUNDLE_TRY(reg(v.shared_bytes()));
     for (uint32_t i = 0; i < size_or_zero(v.args()); ++i) {
       const fb::Arg& arg = *v.args()->Get(i);
       switch (arg.kind()) {
-        case fb::ArgKind::BufferPtr: DLCB_BUNDLE_TRY(buffer(arg.ref())); break;
+        case fb::ArgKind::BufferPtr:
+          DLCB_BUNDLE_TRY(buffer(arg.ref()));
+          break;
         case fb::ArgKind::I32:
         case fb::ArgKind::I64: {
           const bool is_bool = arg.ref() < registers_.types.size() && registers_.types[arg.ref()] == fb::RegType::Bool;
           DLCB_BUNDLE_TRY(reg(arg.ref(), is_bool ? fb::RegType::Bool : fb::RegType::I64));
           break;
         }
-        case fb::ArgKind::F32: DLCB_BUNDLE_TRY(reg(arg.ref(), fb::RegType::F64)); break;
-        default: return refuse("passes an argument of an unknown kind");
+        case fb::ArgKind::F32:
+          DLCB_BUNDLE_TRY(reg(arg.ref(), fb::RegType::F64));
+          break;
+        default:
+          return refuse("passes an argument of an unknown kind");
       }
     }
     return {};
@@ -89,7 +110,8 @@ class StepChecker {
     DLCB_BUNDLE_TRY(buffer(m.c(), true));
     DLCB_BUNDLE_TRY(optional_buffer(m.bias()));
     DLCB_BUNDLE_TRY(optional_buffer(m.residual()));
-    DLCB_BUNDLE_TRY(regs({m.m(), m.n(), m.k(), m.batch(), m.lda(), m.ldb(), m.ldc(), m.stride_a(), m.stride_b(), m.stride_c()}));
+    DLCB_BUNDLE_TRY(
+        regs({m.m(), m.n(), m.k(), m.batch(), m.lda(), m.ldb(), m.ldc(), m.stride_a(), m.stride_b(), m.stride_c()}));
     if (m.activation() > fb::Activation::MAX) return refuse("has an unknown activation");
     DLCB_BUNDLE_TRY(dtype(m.dtype()));
     return region(m.region());
@@ -116,7 +138,8 @@ class StepChecker {
 
   Error read(const fb::Read& r) const {
     DLCB_BUNDLE_TRY(buffer(r.buffer()));
-    return r.index() >= (1u << 30) ? refuse("reads an element too far into its buffer") : Error{};  // dst: collect_reads
+    return r.index() >= (1u << 30) ? refuse("reads an element too far into its buffer")
+                                   : Error{};  // dst: collect_reads
   }
 
   Error copy(const fb::Copy& c) const {

@@ -1,4 +1,5 @@
-// The format version: raised whenever a reader of the previous one could misread a bundle. Readers take exactly their own.
+// The format version: raised whenever a reader of the previous one could misread a bundle. Readers take exactly their
+// own.
 #pragma once
 
 namespace dlcb::bundle {

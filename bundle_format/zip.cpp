@@ -16,8 +16,9 @@ namespace {
 constexpr uint32_t kLocalMagic = 0x04034b50, kCentralMagic = 0x02014b50, kEndMagic = 0x06054b50;
 constexpr uint32_t kEnd64Magic = 0x06064b50, kLocator64Magic = 0x07064b50;
 constexpr uint16_t kPlainVersion = 20, kZip64Version = 45;
-constexpr uint16_t kZip64Field = 0x0001, kAlignField = 0xd935;  // 0xd935: u16 alignment, then zeros (as Android's zipalign)
-constexpr uint16_t kFixedTime = 0, kFixedDate = 0x0021;         // 1980-01-01 00:00
+constexpr uint16_t kZip64Field = 0x0001,
+                   kAlignField = 0xd935;                 // 0xd935: u16 alignment, then zeros (as Android's zipalign)
+constexpr uint16_t kFixedTime = 0, kFixedDate = 0x0021;  // 1980-01-01 00:00
 constexpr size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kEnd64Size = 56, kLocator64Size = 20;
 constexpr size_t kAlignFieldMin = 6;
 
@@ -25,7 +26,8 @@ struct Bytes {
   std::vector<uint8_t> data;
   template <class T>
   void put(T value) {
-    for (size_t i = 0; i < sizeof(T); ++i) data.push_back(static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * i)));
+    for (size_t i = 0; i < sizeof(T); ++i)
+      data.push_back(static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * i)));
   }
   void text(std::string_view text) { data.insert(data.end(), text.begin(), text.end()); }
 };
@@ -93,7 +95,8 @@ Error find_directory(std::span<const uint8_t> file, End* out) {
     return damaged("it does not end with a zip directory (truncated, or not a bundle)");
   const uint64_t end = file.size() - kEndSize;
   *out = {get<uint16_t>(file, end + 10), get<uint32_t>(file, end + 12), get<uint32_t>(file, end + 16)};
-  const bool zip64 = end >= kEnd64Size + kLocator64Size && get<uint32_t>(file, end - kLocator64Size) == kLocator64Magic &&
+  const bool zip64 = end >= kEnd64Size + kLocator64Size &&
+                     get<uint32_t>(file, end - kLocator64Size) == kLocator64Magic &&
                      get<uint32_t>(file, end - kLocator64Size - kEnd64Size) == kEnd64Magic;
   if (zip64) {
     const uint64_t at = end - kLocator64Size - kEnd64Size;
@@ -105,7 +108,8 @@ Error find_directory(std::span<const uint8_t> file, End* out) {
 }
 
 Error parse_central(std::span<const uint8_t> file, uint64_t* at, uint64_t limit, ZipEntry* out) {
-  if (limit - *at < kCentralSize || get<uint32_t>(file, *at) != kCentralMagic) return damaged("its zip directory is malformed");
+  if (limit - *at < kCentralSize || get<uint32_t>(file, *at) != kCentralMagic)
+    return damaged("its zip directory is malformed");
   const uint64_t name_size = get<uint16_t>(file, *at + 28), extra_size = get<uint16_t>(file, *at + 30);
   if (limit - *at - kCentralSize < name_size + extra_size) return damaged("its zip directory is malformed");
   out->crc = get<uint32_t>(file, *at + 16);
@@ -197,9 +201,11 @@ Error parse_zip(std::span<const uint8_t> file, std::vector<ZipEntry>* out, uint6
   for (ZipEntry& entry : entries) {
     DLCB_BUNDLE_TRY(parse_central(file, &at, end.offset + end.size, &entry));
     if (!names.insert(entry.name).second) return damaged("entry '" + entry.name + "' occurs twice");
-    if (entry.header_offset != expected_offset) return damaged("entry '" + entry.name + "' is not where the one before it ends");
+    if (entry.header_offset != expected_offset)
+      return damaged("entry '" + entry.name + "' is not where the one before it ends");
     const std::vector<uint8_t> header = local_header(entry, zip64_from);
-    if (!equal_at(file, entry.header_offset, header)) return damaged("the header of entry '" + entry.name + "' is damaged");
+    if (!equal_at(file, entry.header_offset, header))
+      return damaged("the header of entry '" + entry.name + "' is damaged");
     entry.data_offset = entry.header_offset + header.size();
     if (entry.size > end.offset || entry.data_offset > end.offset - entry.size)
       return damaged("entry '" + entry.name + "' runs past the end");
@@ -207,7 +213,8 @@ Error parse_zip(std::span<const uint8_t> file, std::vector<ZipEntry>* out, uint6
   }
   if (expected_offset != end.offset) return damaged("there are bytes between the last entry and the zip directory");
   const std::vector<uint8_t> rebuilt = directory(entries, end.offset, zip64_from);
-  if (rebuilt.size() != file.size() - end.offset || !equal_at(file, end.offset, rebuilt)) return damaged("its zip directory is damaged");
+  if (rebuilt.size() != file.size() - end.offset || !equal_at(file, end.offset, rebuilt))
+    return damaged("its zip directory is damaged");
   *out = std::move(entries);
   return {};
 }

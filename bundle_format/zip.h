@@ -29,9 +29,11 @@ constexpr uint64_t kZip64From = 0xffffffff;
 std::vector<uint8_t> local_header(const ZipEntry& entry, uint64_t zip64_from = kZip64From);
 size_t local_header_size(const ZipEntry& entry, uint64_t zip64_from = kZip64From);
 // Everything after the last entry's data.
-std::vector<uint8_t> directory(std::span<const ZipEntry> entries, uint64_t directory_offset, uint64_t zip64_from = kZip64From);
+std::vector<uint8_t> directory(std::span<const ZipEntry> entries, uint64_t directory_offset,
+                               uint64_t zip64_from = kZip64From);
 
-// Entries of an archive held in memory, in file order; verifies that the archive is the one legal form (data CRCs apart).
+// Entries of an archive held in memory, in file order; verifies that the archive is the one legal form (data CRCs
+// apart).
 Error parse_zip(std::span<const uint8_t> file, std::vector<ZipEntry>* out, uint64_t zip64_from = kZip64From);
 // The first entry alone, from its local header: all that is read of a bundle of an unknown version.
 Error parse_first_entry(std::span<const uint8_t> file, ZipEntry* out);

@@ -1,6 +1,7 @@
-// The boundary between the stub's core (dims, guards, arena, steps) and what executes steps. The core resolves everything
-// for one shape into flat calls; a device only runs them. `cuda` is in the stub itself and opens libcuda, cuBLASLt and cuDNN
-// on first need; `sim` is a separate shared library (libdlcb_sim.so) with one extern "C" entry point.
+// The boundary between the stub's core (dims, guards, arena, steps) and what executes steps. The core resolves
+// everything for one shape into flat calls; a device only runs them. `cuda` is in the stub itself and opens libcuda,
+// cuBLASLt and cuDNN on first need; `sim` is a separate shared library (libdlcb_sim.so) with one extern "C" entry
+// point.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,7 @@ struct LaunchCall {
   std::vector<uint64_t> args;
 };
 
-struct MatmulCall {  // see Matmul in program.fbs; everything resolved
+struct MatmulCall {             // see Matmul in program.fbs; everything resolved
   Ptr a, b, c, bias, residual;  // bias, residual: 0 when absent
   int dtype;
   int64_t m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, stride_c;
@@ -59,7 +60,8 @@ struct EntryInfo {
 struct DeviceConfig {
   int device_index = 0;
   std::string sim_cache_dir;
-  // Text of prelude-free CUDA C++ (sim) or cubin bytes (cuda) of a module; empty when the bundle has none for the device.
+  // Text of prelude-free CUDA C++ (sim) or cubin bytes (cuda) of a module; empty when the bundle has none for the
+  // device.
   std::function<std::span<const uint8_t>(uint32_t module, std::string_view target)> module_image;
   std::vector<std::string> targets;
   std::vector<EntryInfo> entries;
@@ -73,15 +75,16 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;
   virtual bool is_host_memory() const = 0;  // sim: device memory is host memory
-  // A queue of its own for another context, over the same loaded modules and the same device memory; may be called from any
-  // thread. Where it returns an error, contexts take turns on this one device.
+  // A queue of its own for another context, over the same loaded modules and the same device memory; may be called from
+  // any thread. Where it returns an error, contexts take turns on this one device.
   virtual Error fork(std::shared_ptr<Device>* /*out*/) { return {9, "this device serves one queue only"}; }
 
   virtual Error allocate(size_t bytes, Ptr* out, void* stream) = 0;
   virtual void free(Ptr p, void* stream) = 0;
-  virtual Error upload(Ptr to, const void* from, size_t bytes, void* stream) = 0;    // from is pageable host memory; may return before done
-  virtual Error download(void* to, Ptr from, size_t bytes, void* stream) = 0;        // waits
-  virtual Error copy(Ptr to, Ptr from, size_t bytes, void* stream) = 0;              // device to device, asynchronous
+  virtual Error upload(Ptr to, const void* from, size_t bytes,
+                       void* stream) = 0;  // from is pageable host memory; may return before done
+  virtual Error download(void* to, Ptr from, size_t bytes, void* stream) = 0;  // waits
+  virtual Error copy(Ptr to, Ptr from, size_t bytes, void* stream) = 0;        // device to device, asynchronous
   virtual Error synchronize(void* stream) = 0;
 
   virtual Error launch(const LaunchCall& call, void* stream) = 0;
@@ -100,6 +103,8 @@ class Device {
 
 // Opens the device, loads every module. The config's images must outlive the device.
 Error open_cuda(const DeviceConfig& config, std::shared_ptr<Device>* out);  // runtime_stub/src/cuda/
-Error open_sim(const DeviceConfig& config, std::shared_ptr<Device>* out);   // dlopens libdlcb_sim.so beside the program, in ../lib, or by the loader's rules
+Error open_sim(
+    const DeviceConfig& config,
+    std::shared_ptr<Device>* out);  // dlopens libdlcb_sim.so beside the program, in ../lib, or by the loader's rules
 
 }  // namespace dlcb::rt
