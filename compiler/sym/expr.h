@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,6 +64,7 @@ struct Congruence {
 enum class Tri : uint8_t { No, Yes, Unknown };
 
 class Facts;
+struct Learned;  // sym/prover.h
 
 // Owns the nodes. One Store serves one compilation; thread-compatible (reads are const and may run concurrently).
 // Every constructor canonicalises: see laws.md for the normal form. Content hashes depend on structure and symbol names
@@ -138,13 +140,18 @@ class Store {
 
   size_t size() const;  // nodes made so far
 
+  struct Impl;  // sym/store_impl.h, for compiler/sym alone
+  Impl& impl() const { return *impl_; }
+
  private:
-  struct Impl;
   Impl* impl_;
-  friend class Facts;
 };
 
+// Every node reachable from the roots, each once, operands before users, in an order that depends on the roots alone.
+std::vector<Expr> topological(const Store& store, std::span<const Expr> roots);
+
 // What holds beyond the symbols' own bounds: proved equalities and guards already checked. Copyable.
+// Questions may intern helper expressions in the Store, so Facts of one Store belong to one thread at a time.
 class Facts {
  public:
   explicit Facts(Store& store) : store_(&store) {}
@@ -164,8 +171,11 @@ class Facts {
   Expr simplify(Expr e) const;
 
  private:
+  Tri prove_by_cases(Expr condition, int depth) const;
+
   Store* store_;
   std::vector<Expr> assumed_;
+  std::shared_ptr<const Learned> learned_;  // shared between copies; null when nothing was assumed
 };
 
 // Text: N*C + 2, (H + 1)//2, H % 32, min(a, b), max(a, b), select(c, a, b), a == b, a <= b, a < b, a and b, a or b, not a,

@@ -1,0 +1,119 @@
+// Expressions as text, with no more parentheses than Python's precedence asks for.
+#include <bit>
+#include <charconv>
+#include <cstdio>
+
+#include "sym/store_impl.h"
+
+namespace dlcb::sym {
+namespace {
+
+enum Level { kOr, kAnd, kNot, kCompare, kAdd, kMul, kUnary, kAtom };  // weakest first
+
+bool identifier(std::string_view name) {
+  for (std::string_view word : {"and", "or", "not", "min", "max", "select", "floor_scale", "ceil_scale"}) {
+    if (name == word) return false;
+  }
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (name.empty() || !letter(name[0])) return false;
+  for (char c : name) {
+    if (!letter(c) && !(c >= '0' && c <= '9') && c != '.') return false;
+  }
+  return true;
+}
+
+std::string quoted(std::string_view name) {
+  std::string r = "`";
+  for (char c : name) {
+    if (c == '`' || c == '\\') r += '\\';
+    r += c;
+  }
+  return r + "`";
+}
+
+struct Printer {
+  const Store::Impl& s;
+
+  std::string of(Expr e, Level around) const {
+    Level level = kAtom;
+    std::string text = plain(e, &level);
+    return level < around ? "(" + text + ")" : text;
+  }
+
+  std::string sum(Expr e) const {
+    std::string r;
+    auto ops = s.operands(e);
+    auto cs = s.coefficients(e);
+    for (size_t i = 0; i < ops.size(); i++) {
+      bool minus = cs[i] < 0;
+      r += r.empty() ? (minus ? "-" : "") : (minus ? " - " : " + ");
+      uint64_t size = minus ? uint64_t(0) - uint64_t(cs[i]) : uint64_t(cs[i]);
+      if (size != 1) r += std::to_string(size) + "*";
+      // "-x//2" reads as (-x)//2 and "3*x//2" as (3*x)//2, so a division under a coefficient is parenthesised.
+      const Node& n = s.node(ops[i]);
+      bool bare = cs[i] == 1 || (n.kind == Kind::Product && !n.opaque);
+      r += of(ops[i], bare ? kMul : kUnary);
+    }
+    int64_t c = s.node(e).value;
+    if (c != 0) r += (c < 0 ? " - " : " + ") + std::to_string(c < 0 ? uint64_t(0) - uint64_t(c) : uint64_t(c));
+    return r;
+  }
+
+  std::string infix(Expr e, const char* op, Level sides) const {
+    std::string r;
+    for (Expr o : s.operands(e)) r += (r.empty() ? "" : op) + of(o, sides);
+    return r;
+  }
+
+  std::string call(const char* name, Expr e) const {
+    std::string r = std::string(name) + "(";
+    bool first = true;
+    for (Expr o : s.operands(e)) {
+      r += (first ? "" : ", ") + of(o, kOr);
+      first = false;
+    }
+    if (s.node(e).kind == Kind::FloorScale || s.node(e).kind == Kind::CeilScale) {
+      char text[32];
+      auto end = std::to_chars(text, text + sizeof text, std::bit_cast<double>(s.node(e).value));
+      r += ", " + std::string(text, end.ptr);
+    }
+    return r + ")";
+  }
+
+  std::string plain(Expr e, Level* level) const {
+    const Node& n = s.node(e);
+    auto at = [&](Level l) { return *level = l; };
+    switch (n.kind) {
+      case Kind::Const: at(n.value < 0 ? kUnary : kAtom); return std::to_string(n.value);
+      case Kind::Symbol: {
+        const std::string& name = s.symbols[static_cast<size_t>(n.value)].name;
+        return identifier(name) ? name : quoted(name);
+      }
+      case Kind::Sum: at(n.count == 1 && n.value == 0 ? kMul : kAdd); return sum(e);
+      case Kind::Product: at(kMul); return infix(e, "*", kUnary);
+      case Kind::FloorDiv: at(kMul); return infix(e, "//", kUnary);
+      case Kind::Mod: at(kMul); return infix(e, " % ", kUnary);
+      case Kind::Eq: at(kCompare); return infix(e, " == ", kAdd);
+      case Kind::Le: at(kCompare); return infix(e, " <= ", kAdd);
+      case Kind::Lt: at(kCompare); return infix(e, " < ", kAdd);
+      case Kind::And: at(kAnd); return infix(e, " and ", kNot);
+      case Kind::Or: at(kOr); return infix(e, " or ", kAnd);
+      case Kind::Not: at(kNot); return "not " + of(s.operands(e)[0], kNot);
+      case Kind::Min: return call("min", e);
+      case Kind::Max: return call("max", e);
+      case Kind::Select: return call("select", e);
+      case Kind::FloorScale: return call("floor_scale", e);
+      case Kind::CeilScale: return call("ceil_scale", e);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+std::string print(const Store& store, Expr e) {
+  if (!e.valid()) return "<none>";
+  return Printer{store.impl()}.of(e, kOr);
+}
+
+}  // namespace dlcb::sym
