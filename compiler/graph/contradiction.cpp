@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "graph/text.h"
 
 namespace dlcb::graph {
 namespace {
@@ -55,6 +56,14 @@ std::vector<Note> symbol_notes(const Graph& g, std::span<const sym::Expr> symbol
         notes.push_back({name + " is element " + std::to_string(read.element) + " of " + quote(g.value(read.value).name), {}});
   }
   return notes;
+}
+
+Diagnostic no_value_left(const Graph& g, sym::Expr symbol, std::string allowed, const Constraint& because) {
+  std::string name(g.sym().symbol_name(symbol));
+  std::vector<Note> notes = symbol_notes(g, std::span(&symbol, 1));
+  if (!because.why.empty()) notes.push_back({because.why, {}});
+  return diag(DiagKind::EmptyRange, {name + " in " + bounds_text(g.sym().bounds(symbol)), "only " + allowed + " can"},
+              location(g, because.origins), std::move(notes));
 }
 
 Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_view op, std::span<const ValueId> operands,

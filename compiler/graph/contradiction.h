@@ -9,6 +9,9 @@ namespace dlcb::graph {
 Diagnostic contradiction(const Graph& g, const ops::Requirement& requirement, std::string_view op,
                          std::span<const ValueId> operands, std::span<const Origin> origins);
 
+// EmptyRange: what the constraints allow of a symbol (in words) and what the user or its kind allows do not meet.
+Diagnostic no_value_left(const Graph& g, sym::Expr symbol, std::string allowed, const Constraint& because);
+
 // "f32[N, 3, H]"
 std::string type_text(const sym::Store& store, DType dtype, std::span<const sym::Expr> dims);
 

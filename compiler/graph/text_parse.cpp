@@ -1,5 +1,6 @@
 // Reads the text form back. Nodes go through Graph::add, so hand-written text may leave out types; where they are given
 // they are kept as written, because what was known when a dim was first made may differ from what is known now.
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -235,6 +236,13 @@ class Parser {
     e.value = expr(in, in.until("why "));
     in.expect("why");
     e.why = in.string();
+    while (in.accept("at")) {
+      ValueId v = use(in);
+      auto input = std::find(g_.inputs.begin(), g_.inputs.end(), v) - g_.inputs.begin();
+      in.expect("axis");
+      e.sources.push_back({e.symbol, static_cast<int>(input), static_cast<int>(in.integer())});
+      if (input == std::ssize(g_.inputs)) in.fail("a dim belongs to an input");
+    }
     e.origins = origins(in);
     if (in.failed()) return;
     g_.facts().assume(sym_.eq(e.symbol, e.value));

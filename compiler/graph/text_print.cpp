@@ -26,8 +26,7 @@ class Printer {
     for (ValueId v : g_.inputs) body += "  input " + typed(v) + "\n" + reads(v);
     for (uint32_t v = 0; v < g_.value_count(); ++v) free_standing({v}, body);
     for (const Range& r : g_.ranges) body += fmt::format("  range {} in {}\n", expr(r.symbol), bounds_text(r.bounds));
-    for (const Eliminated& e : g_.eliminated)
-      body += fmt::format("  eliminated {} = {} why {}{}\n", expr(e.symbol), expr(e.value), quoted(e.why), origins_text(e.origins));
+    for (const Eliminated& e : g_.eliminated) body += eliminated(e);
     for (const Constraint& c : g_.constraints) body += constraint(c);
     for (uint32_t n = 0; n < g_.node_count(); ++n)
       if (g_.node({n}).op) body += node(g_.node({n}));
@@ -95,6 +94,12 @@ class Printer {
     size_t offset = weights_->size();
     weights_->insert(weights_->end(), bytes.begin(), bytes.end());
     return fmt::format("at {}", offset);
+  }
+
+  std::string eliminated(const Eliminated& e) {
+    std::string text = fmt::format("  eliminated {} = {} why {}", expr(e.symbol), expr(e.value), quoted(e.why));
+    for (const DimSource& d : e.sources) text += fmt::format(" at {} axis {}", name(g_.inputs[d.input]), d.axis);
+    return text + origins_text(e.origins) + "\n";
   }
 
   std::string constraint(const Constraint& c) {
