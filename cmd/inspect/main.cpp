@@ -1,0 +1,139 @@
+// dlcb-inspect: says what a bundle takes, checks, holds and does.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "bundle_format/version.h"
+#include "cmd/common/program.h"
+#include "cmd/inspect/names.h"
+#include "cmd/inspect/view.h"
+
+namespace dlcb::cmd {
+namespace {
+
+struct Flags {
+  std::string path, bindings, source;
+  bool dims = false, guards = false, kernels = false, host = false, thunks = false, memory = false, manifest = false;
+  bool json = false;
+};
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// A bundle of another version still has a manifest that can be shown.
+Diagnostic refusal(const Flags& flags, const bundle::Error& error) {
+  if (error.fault == bundle::Fault::CannotOpen) return diag(DiagKind::CannotOpen, {flags.path, error.message});
+  std::string manifest;
+  int version = 0;
+  if (error.fault == bundle::Fault::Version && !bundle::read_manifest(flags.path, &manifest, &version))
+    return diag(DiagKind::BundleVersion, {std::to_string(version), std::to_string(bundle::kFormatVersion)});
+  return diag(DiagKind::BadBundle, {flags.path, error.message});
+}
+
+Status print_source(const bundle::Bundle& bundle, const std::string& name) {
+  std::vector<std::string> names;
+  if (const auto* entries = bundle.program().entries()) {
+    for (const fb::Entry* entry : *entries) {
+      names.push_back(text_of(entry->name()));
+      if (names.back() != name) continue;
+      auto source = bundle.source(entry->module_());
+      if (source.empty()) return usage("this bundle was made without sources (--strip)");
+      std::fwrite(source.data(), 1, source.size(), stdout);
+      return ok();
+    }
+  }
+  return unknown_name("kernel", name, names);
+}
+
+// The views asked for, in the order of --help; the summary if none is.
+Json chosen_views(const bundle::Bundle& bundle, const Flags& flags, const Evaluation* at, std::string& text) {
+  Json all = Json::object();
+  auto add = [&](bool wanted, const char* name, auto make, auto render) {
+    if (!wanted) return;
+    all[name] = make();
+    if (!text.empty()) text += "\n";
+    text += render(all[name]);
+  };
+  add(
+      flags.dims, "dims", [&] { return dims_view(bundle); }, dims_text);
+  add(
+      flags.guards, "guards", [&] { return guards_view(bundle); }, guards_text);
+  add(
+      flags.kernels, "kernels", [&] { return kernels_view(bundle); }, kernels_text);
+  add(
+      flags.host, "host", [&] { return host_view(bundle); }, host_text);
+  add(
+      flags.thunks, "thunks", [&] { return thunks_view(bundle, at); }, thunks_text);
+  add(
+      flags.memory, "memory", [&] { return memory_view(bundle, at); }, memory_text);
+  add(
+      at != nullptr && all.empty(), "eval", [&] { return evaluation_view(bundle, *at); }, evaluation_text);
+  add(
+      all.empty(), "summary", [&] { return summary_view(bundle, flags.path); }, summary_text);
+  return all.size() == 1 ? all.front() : all;
+}
+
+ExitCode run(const Flags& flags, bool evaluated, const Reporter& reporter) {
+  if (flags.path.empty()) return reporter.error(usage("no bundle given; try dlcb-inspect --help"));
+  if (flags.manifest) {
+    std::string text;
+    int version = 0;
+    if (bundle::Error error = bundle::read_manifest(flags.path, &text, &version))
+      return reporter.error(refusal(flags, error));
+    print(text);
+    return ExitCode::Ok;
+  }
+  std::shared_ptr<bundle::Bundle> opened;
+  if (bundle::Error error = bundle::Bundle::open(flags.path, &opened)) {
+    Diagnostic diagnostic = refusal(flags, error);
+    if (diagnostic.kind == DiagKind::BundleVersion)
+      diagnostic.notes.push_back({"--manifest still prints its description", {}});
+    return reporter.error(diagnostic);
+  }
+  if (!flags.source.empty()) {
+    auto printed = print_source(*opened, flags.source);
+    return printed ? ExitCode::Ok : reporter.error(printed.error());
+  }
+  std::optional<Evaluation> at;
+  if (evaluated) {
+    auto evaluation = evaluate(opened->program(), flags.bindings);
+    if (!evaluation) return reporter.error(evaluation.error());
+    at = *std::move(evaluation);
+  }
+  std::string text;
+  Json json = chosen_views(*opened, flags, at ? &*at : nullptr, text);
+  print(flags.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
+  return at && at->failed ? ExitCode::RefusedInput : ExitCode::Ok;
+}
+
+const ProgramInfo kInfo = {
+    "dlcb-inspect", "Shows what a .dlcb bundle takes, checks, holds and does. Needs no GPU and no CUDA library.",
+    "  dlcb-inspect model.dlcb                          # inputs, outputs, sizes\n"
+    "  dlcb-inspect model.dlcb --guards                 # what is checked before anything runs\n"
+    "  dlcb-inspect model.dlcb --eval N=4,H=32,W=320    # resolved shapes, launch sizes, bytes, which guard fails\n"
+    "  dlcb-inspect model.dlcb --memory --eval N=4      # the arena for given dims\n"
+    "  dlcb-inspect model.dlcb --kernels --json\n"
+    "Exit codes: 0 done, 2 usage or files, 3 bundle refused, 4 --eval dims refused, 70 a fault (docs/errors.md)\n"};
+
+}  // namespace
+}  // namespace dlcb::cmd
+
+int main(int argc, char** argv) {
+  using namespace dlcb::cmd;
+  Flags flags;
+  return run_program(kInfo, argc, argv, [&](CLI::App& app) {
+    app.add_option("BUNDLE", flags.path, "the .dlcb file");
+    app.add_flag("--dims", flags.dims, "every named dim and where it comes from");
+    app.add_flag("--guards", flags.guards, "what is checked, why, and which operators need it");
+    app.add_flag("--kernels", flags.kernels, "registers, shared memory, stack and instructions of each kernel");
+    app.add_flag("--host", flags.host, "the host program");
+    app.add_flag("--thunks", flags.thunks, "the launch order");
+    app.add_flag("--memory", flags.memory, "buffers and their lives");
+    auto* eval =
+        app.add_option("--eval", flags.bindings, "NAME=VALUE,...: values of the dims; alone it shows what would run");
+    app.add_option("--source", flags.source, "print the CUDA C++ source that holds this kernel");
+    app.add_flag("--manifest", flags.manifest, "print the manifest as stored, of any format version");
+    app.add_flag("--json", flags.json, "print the same as JSON");
+    return [&flags, eval](const Reporter& reporter) { return run(flags, eval->count() > 0, reporter); };
+  });
+}
