@@ -33,10 +33,9 @@ class AtomicSink : public bundle::Sink {
 
  private:
   bundle::Error keep(Diagnostic d) {
-    bundle::Error e;
-    e.message = message(d);
+    bundle::Error error{bundle::Fault::CannotWrite, message(d)};
     failure = std::move(d);
-    return e;
+    return error;
   }
   AtomicFile& file_;
 };

@@ -53,17 +53,18 @@ struct AttrSpec {
   std::string_view name;
   std::string_view type;      // "int", "float", "string", "dtype", "ints", "floats", "exprs"; "?" at the end: optional
   std::string_view doc;
+  std::string_view fallback = {};  // the value of an absent optional attribute, as text ("0.01", "tanh"); a list repeats it
 };
 
 struct OpDef {
   std::string_view name;      // "layer_norm"
   OpKind kind = OpKind::Define;
-  std::string_view operands;  // "x, w, bias?" or "xs.." (one or more)
-  std::vector<AttrSpec> attrs;
-  std::string_view text;      // index notation (docs/notation.md), or empty when `build` says it
+  std::string_view operands = {};  // "x, w, bias?" or "xs.." (one or more)
+  std::vector<AttrSpec> attrs = {};
+  std::string_view text = {}; // index notation (docs/notation.md), or empty when `build` says it
   Result<Definition> (*build)(DefineContext&) = nullptr;
   Result<std::vector<ValueId>> (*expand)(GraphBuilder&, std::span<const Operand>, const Attrs&) = nullptr;  // Expands
-  std::string_view doc;       // one sentence with source (opset or paper)
+  std::string_view doc = {};  // one sentence with source (opset or paper)
 };
 
 // Every operator, sorted by name. Built on first use; thread-safe.
@@ -71,7 +72,8 @@ std::span<const OpDef> all_ops();
 const OpDef* find_op(std::string_view name);  // nullptr if unknown
 const OpDef& op(std::string_view name);       // must exist
 
-// Instantiates an operator for given operands. Errors: wrong operand count, rank or type, contradictory extents (located by the caller).
+// Instantiates an operator for given operands. Errors: wrong operand count, rank, type or attributes (located by the caller).
+// Contradictory extents are no error here: the requirement that is disproved stays in the list, for the caller knows both origins.
 // For Expands the definition is that of the expansion's extents only (bodies invalid).
 Result<Definition> define(const OpDef& op, ScalarStore& scalars, const sym::Facts& facts, std::span<const Operand> operands, const Attrs& attrs);
 

@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "fuse/order.h"
 #include "plan/buffers.h"
@@ -33,6 +34,8 @@ class Planner {
   void define_symbols();
   void number_steps();
   void describe_tensors();
+  Expr called_dim(uint32_t input, uint32_t axis);
+  Expr condition_of(const shape::Guard& guard);
   void add_guards();
   void add_steps();
   void add_read_steps(uint32_t step);
@@ -61,6 +64,7 @@ class Planner {
   std::vector<uint32_t> position_;          // program step of each planned step
   std::vector<std::vector<ReadGroup>> reads_after_;
   uint32_t first_copy_ = 0;
+  std::unordered_set<uint32_t> called_;     // symbols of called_dim already defined
 };
 
 // Symbols are read off the first input dim that is exactly that symbol; where it occurs again, equality is checked.
@@ -133,24 +137,45 @@ void Planner::describe_tensors() {
   for (size_t i = 0; i < graph_.outputs.size(); ++i) program_->outputs.push_back(describe(graph_.outputs[i], graph_.output_names[i]));
 }
 
+// The dim that the caller passed, whatever the model takes it to be: what input guards compare.
+Expr Planner::called_dim(uint32_t input, uint32_t axis) {
+  const std::string name = "called." + std::to_string(input) + "." + std::to_string(axis);
+  const auto known = sym_.find_symbol(name);
+  const Expr symbol = known ? *known : sym_.symbol(name, sym::SymbolKind::Param);
+  if (called_.insert(symbol.id).second) host_.define_input_dim(symbol, input, axis);
+  return symbol;
+}
+
+Expr Planner::condition_of(const shape::Guard& g) {
+  const auto input = static_cast<uint32_t>(g.input), axis = static_cast<uint32_t>(g.axis);
+  switch (g.kind) {
+    case shape::GuardKind::InputDim: return sym_.eq(called_dim(input, axis), g.expected);
+    case shape::GuardKind::Range: {
+      const Expr dim = called_dim(input, axis);
+      return sym_.logical_and(sym_.le(sym_.constant(g.bounds.lo), dim), sym_.le(dim, sym_.constant(g.bounds.hi)));
+    }
+    default: return g.condition;
+  }
+}
+
 void Planner::add_guards() {
-  std::vector<const Guard*> ordered;
-  for (const Guard& g : in_.guards) ordered.push_back(&g);
+  std::vector<std::pair<const shape::Guard*, Expr>> ordered;
+  for (const shape::Guard& g : in_.guards) ordered.push_back({&g, condition_of(g)});
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [&](const Guard* a, const Guard* b) { return host_.segment_of(a->condition) < host_.segment_of(b->condition); });
-  for (const Guard* g : ordered) {
+                   [&](const auto& a, const auto& b) { return host_.segment_of(a.second) < host_.segment_of(b.second); });
+  for (const auto& [g, condition] : ordered) {
     auto out = std::make_unique<fb::GuardT>();
-    out->reg = host_.boolean(g->condition);
-    out->segment = host_.segment_of(g->condition);
+    out->reg = host_.boolean(condition);
+    out->segment = host_.segment_of(condition);
     out->text = g->text;
     out->why = g->why;
     out->input = g->input;
     out->axis = g->axis;
-    out->kind = g->kind;
-    for (const auto& [text, value] : g->shown) {
+    out->kind = static_cast<uint8_t>(g->kind);
+    for (const shape::Shown& quoted : g->shown) {
       auto shown = std::make_unique<fb::ShownT>();
-      shown->text = text;
-      shown->reg = host_.integer(value);
+      shown->text = quoted.text;
+      shown->reg = host_.integer(quoted.value);
       out->shown.push_back(std::move(shown));
     }
     for (const graph::Origin& o : g->origins) out->origins.push_back(origin(o));

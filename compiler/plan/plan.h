@@ -14,19 +14,9 @@
 #include "fuse/region.h"
 #include "graph/graph.h"
 #include "kernel/region.h"
+#include "shape/guards.h"
 
 namespace dlcb::plan {
-
-// A condition that the stub checks before anything runs.
-struct Guard {
-  sym::Expr condition;
-  std::string text;                                        // in the model's own terms
-  std::vector<std::pair<std::string, sym::Expr>> shown;    // values that a message quotes
-  int input = -1, axis = -1;
-  std::vector<graph::Origin> origins;
-  std::string why;
-  uint8_t kind = 0;  // see Guard in program.fbs
-};
 
 // One step and, when it is a region, its generated kernel.
 struct PlannedStep {
@@ -46,7 +36,7 @@ struct Weight {
 struct PlanInput {
   const graph::Graph* graph;
   std::span<const PlannedStep> steps;
-  std::span<const Guard> guards;
+  std::span<const shape::Guard> guards;
   const cuda::Modules* modules;
   std::span<const cuda::Target> targets;
   std::span<const kernel::Function> functions;  // for what cubins do not say (barriers)

@@ -65,6 +65,10 @@ Expr Store::Impl::floordiv_const(Prover& k, Poly p, int64_t b) {
     return total.overflow ? intern(Kind::FloorDiv, ops) : from_poly(total);
   };
   if (r.terms.empty()) return from_poly(q);
+  Bounds rest = k.bounds(r);
+  if (!infinite(rest.lo) && !infinite(rest.hi) && floor_div(rest.lo, b) == floor_div(rest.hi, b)) {
+    return plus(constant(floor_div(rest.lo, b)));
+  }
   if (int64_t g = std::gcd(content(r, false), b); g > 1) return plus(floordiv_const(k, divided(r, g), b / g));  // law 6
   if (r.terms[0].coef < 0) {  // law 7: floor(-y / b) = -floor((y + b - 1) / b)
     Poly y = dlcb::sym::scaled(r, -1);
@@ -93,9 +97,9 @@ Expr Store::Impl::floordiv_const(Prover& k, Poly p, int64_t b) {
   if (divisions == 1 && inner != SIZE_MAX) {
     Expr x = operands(r.terms[inner].mono)[0];
     int64_t c = node(operands(r.terms[inner].mono)[1]).value, cb = 0;
-    Poly rest = r;
-    rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(inner));
-    Poly numerator = add(to_poly(x), rest, c);
+    Poly others = r;
+    others.terms.erase(others.terms.begin() + static_cast<std::ptrdiff_t>(inner));
+    Poly numerator = add(to_poly(x), others, c);
     if (!numerator.overflow && !__builtin_mul_overflow(c, b, &cb)) return plus(floordiv_const(k, numerator, cb));
   }
   Expr ops[] = {from_poly(r), constant(b)};
@@ -108,10 +112,12 @@ Expr Store::Impl::floordiv_symbolic(Prover& k, Expr a, Expr b) {
   k.in_scope(b);
   Poly p = to_poly(a), d = to_poly(b);
   if (!d.terms.empty() && d.terms[0].coef < 0) p = dlcb::sym::scaled(p, -1), d = dlcb::sym::scaled(d, -1);  // law 4
-  if (int64_t g = std::gcd(content(p, true), content(d, true)); g > 1) p = divided(p, g), d = divided(d, g);  // law 6
+  bool natural = k.bounds(d).lo >= 0;  // then the numerator's constant may be rounded
+  if (int64_t g = std::gcd(content(p, !natural), content(d, true)); g > 1) p = divided(p, g), d = divided(d, g);  // law 6
   Expr asis[] = {a, b};
   if (p.overflow || d.overflow) return intern(Kind::FloorDiv, asis);
   if (d.is_const()) return floordiv_const(k, p, d.constant);
+  if (p.is_const() && p.constant == 0) return constant(0);
   if (k.inside(p, d)) return constant(0);  // law 13
   Expr divisor = from_poly(d);
   Poly q, r;

@@ -97,6 +97,16 @@ bool Prover::inside(const Poly& p, const Poly& extent) {
   return nonneg(room) && nonneg(p);
 }
 
+bool Prover::nonneg(const Poly& p) {
+  if (p.overflow) return false;
+  if (searching_) return prove_nonneg(p, 2);  // a side question of a search spends the search's budget
+  searching_ = true;
+  steps_left_ = budget_;
+  bool proved = prove_nonneg(p, 8);
+  searching_ = false;
+  return proved;
+}
+
 Poly Prover::without(const Poly& p, Expr mono) const {
   Poly r = p;
   std::erase_if(r.terms, [&](const Term& t) { return t.mono == mono; });

@@ -31,10 +31,7 @@ class Prover {
   // Index symbols of e exist, so their extents are at least 1 while e is meant.
   void in_scope(Expr e);
 
-  bool nonneg(const Poly& p) {  // every question has the whole budget
-    steps_left_ = budget_;
-    return !p.overflow && prove_nonneg(p, 8);
-  }
+  bool nonneg(const Poly& p);
   bool nonneg(Expr e) { return nonneg(s_.to_poly(e)); }
   bool positive(Expr e);
   bool nonzero(Expr e);
@@ -57,6 +54,7 @@ class Prover {
   Store::Impl& s_;
   const Learned* learned_;
   int budget_, steps_left_ = 0;
+  bool searching_ = false;
   std::vector<Expr> scope_;   // index symbols
   std::vector<Poly> local_;   // >= 0 within the case being proved
   std::unordered_map<uint32_t, Bounds> bounds_memo_;

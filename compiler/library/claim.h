@@ -1,0 +1,18 @@
+// Which nodes a library executes. A matmul goes to cuBLASLt when its operands are strided matrices, a convolution to cuDNN
+// when it is NHWC with literal parameters; bias and ReLU that follow are absorbed. What is not claimed becomes a generated kernel.
+#pragma once
+#include <vector>
+
+#include "fuse/region.h"
+
+namespace dlcb::library {
+
+std::vector<fuse::Claim> claim_library_calls(graph::Graph& graph);
+
+// Depthwise convolutions move memory and do little arithmetic: a generated kernel with its epilogue beats a library call.
+bool is_depthwise(const graph::Graph& graph, const graph::Node& conv);
+
+std::optional<fuse::MatmulCall> match_matmul(graph::Graph& graph, const graph::Node& node);
+std::optional<fuse::ConvCall> match_conv(graph::Graph& graph, const graph::Node& node);
+
+}  // namespace dlcb::library

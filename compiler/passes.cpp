@@ -1,0 +1,171 @@
+#include "passes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "emit/emit.h"
+#include "fuse/fuse.h"
+#include "fuse/print.h"
+#include "graph/expand.h"
+#include "import/declared_input.h"
+#include "import/import.h"
+#include "library/claim.h"
+#include "rewrite/batch_norm.h"
+#include "rewrite/fold.h"
+#include "rewrite/layout.h"
+#include "rewrite/patterns.h"
+#include "rewrite/simplify.h"
+#include "shape/solve.h"
+
+namespace dlcb {
+namespace {
+
+std::string tensor_text(const graph::Graph& g, ops::ValueId v, const std::string& name) {
+  const graph::Value& value = g.value(v);
+  std::string text = name + ": " + std::string(name_of(value.dtype)) + "[";
+  for (size_t i = 0; i < value.dims.size(); ++i) text += (i ? ", " : "") + sym::print(g.sym(), value.dims[i]);
+  return text + "]";
+}
+
+// All size limits of kernels as one guard: they say the same thing of many tensors.
+void add_size_limit(PipelineState& s) {
+  std::set<sym::Expr> limits;
+  for (const plan::PlannedStep& step : s.planned) {
+    if (!step.kernel) continue;
+    for (sym::Expr e : step.kernel->limits) limits.insert(e);
+  }
+  sym::Expr all = s.sym.constant(1);
+  for (sym::Expr e : limits) {
+    if (!s.graph->facts().proves(e)) all = s.sym.logical_and(all, e);
+  }
+  if (s.sym.is_const(all, 1)) return;
+  shape::Guard guard;
+  guard.kind = shape::GuardKind::SizeLimit;
+  guard.condition = all;
+  guard.text = "every tensor has fewer than 2^31 elements";
+  guard.why = "kernels index with 32 bits";
+  s.guards.push_back(std::move(guard));
+}
+
+}  // namespace
+
+Status import_pass(PipelineState& s) {
+  DLCB_ASSIGN(const std::vector<DeclaredInput> declared, parse_declared_inputs(s.options.inputs));
+  DLCB_ASSIGN(graph::Graph g, import_model(s.options.model_path, declared, s.sym, s.scalars));
+  s.graph.emplace(std::move(g));
+  for (uint32_t n = 0; n < s.graph->node_count(); ++n) s.summary.nodes += s.graph->node({n}).op != nullptr;
+  return ok();
+}
+
+Status solve_pass(PipelineState& s) {
+  shape::SolveOptions options;
+  DLCB_ASSIGN(const std::vector<DeclaredInput> declared, parse_declared_inputs(s.options.inputs));
+  for (const DeclaredInput& input : declared) {
+    for (const DeclaredDim& dim : input.dims) {
+      if (!dim.name.empty()) options.dynamic.push_back(dim.name);
+    }
+  }
+  DLCB_ASSIGN(shape::SolveReport report, shape::solve(*s.graph, options));
+  for (const Note& note : report.notes) s.summary.notes.push_back(note.text);
+  DLCB_ASSIGN(s.guards, shape::guards(*s.graph));
+  for (const shape::Guard& g : s.guards) s.summary.guards.push_back(g.text);
+  const graph::Graph& g = *s.graph;
+  for (ops::ValueId v : g.inputs) s.summary.inputs.push_back(tensor_text(g, v, g.value(v).name));
+  for (size_t i = 0; i < g.outputs.size(); ++i) s.summary.outputs.push_back(tensor_text(g, g.outputs[i], g.output_names[i]));
+  return ok();
+}
+
+Status simplify_pass(PipelineState& s) { return rewrite::simplify(*s.graph); }
+Status fold_pass(PipelineState& s) { return rewrite::fold_constants(*s.graph); }
+Status patterns_pass(PipelineState& s) { return rewrite::recognise_patterns(*s.graph); }
+Status channel_scales_pass(PipelineState& s) { return rewrite::fold_channel_scales(*s.graph); }
+
+Status expand_pass(PipelineState& s) {
+  graph::Graph& g = *s.graph;
+  for (uint32_t n = 0; n < g.node_count(); ++n) {  // expansions may hold further operators to expand: they come later
+    if (g.node({n}).op && g.node({n}).op->kind == ops::OpKind::Expands) DLCB_TRY(graph::expand_node(g, {n}));
+  }
+  g.sort_topologically();
+  return ok();
+}
+
+Status layout_pass(PipelineState& s) { return rewrite::assign_layouts(*s.graph); }
+
+Status fuse_pass(PipelineState& s) {
+  const std::vector<fuse::Claim> claims = library::claim_library_calls(*s.graph);
+  s.summary.library_calls = static_cast<int>(claims.size());
+  const sym::Facts& facts = s.graph->facts();
+  DLCB_ASSIGN(s.steps, fuse::fuse(*s.graph, claims, [&](const fuse::Region& r) { return kernel::classify(s.scalars, facts, r); }));
+  return ok();
+}
+
+Status generate_pass(PipelineState& s) {
+  std::map<std::string, kernel::Function> unique;
+  for (fuse::Step& step : s.steps) {
+    plan::PlannedStep planned{std::move(step), std::nullopt};
+    if (const auto* region = std::get_if<fuse::Region>(&planned.step.action)) {
+      DLCB_ASSIGN(kernel::Kernel k, kernel::generate(s.scalars, s.graph->facts(), *region));
+      for (const kernel::Function& f : k.functions) unique.emplace(f.name, f);
+      planned.kernel = std::move(k);
+      ++s.summary.kernels;
+    }
+    s.planned.push_back(std::move(planned));
+  }
+  s.steps.clear();
+  for (auto& [name, function] : unique) s.functions.push_back(std::move(function));
+  s.summary.entry_points = static_cast<int>(s.functions.size());
+  add_size_limit(s);
+  return ok();
+}
+
+Status compile_pass(PipelineState& s) {
+  const cuda::Cache cache(!s.options.use_cache          ? ""
+                          : s.options.cache_dir.empty() ? cuda::default_cache_folder()
+                                                        : s.options.cache_dir + "/cubins");
+  std::vector<cuda::KernelText> texts;
+  for (const kernel::Function& f : s.functions) texts.push_back({f.name, f.text});
+  DLCB_ASSIGN(s.modules, cuda::compile_modules(texts, {s.targets, s.options.threads, &cache}));
+  s.summary.modules = static_cast<int>(s.modules.sources.size());
+  s.summary.cached_modules = s.modules.cached;
+  return ok();
+}
+
+Status plan_pass(PipelineState& s) {
+  DLCB_ASSIGN(s.plan, plan::make_plan({&*s.graph, s.planned, s.guards, &s.modules, s.targets, s.functions, s.options.tf32_matmul}));
+  s.summary.weight_bytes = s.plan.weight_bytes;
+  return ok();
+}
+
+Status emit_pass(PipelineState& s) {
+  if (s.options.output_path.empty()) return ok();
+  DLCB_ASSIGN(const MappedFile model, MappedFile::open(s.options.model_path));
+  emit::EmitInput in;
+  in.plan = &s.plan;
+  in.modules = &s.modules;
+  in.targets = s.targets;
+  in.model_digest = hex(hash_bytes(model.data(), model.size()));
+  in.producer = std::string("dlcb ") + DLCB_VERSION;
+  in.strip_sources = s.options.strip_sources;
+  DLCB_ASSIGN(const emit::EmitResult result, emit::write_bundle(in, s.options.output_path));
+  s.summary.bundle_bytes = result.bundle_bytes;
+  s.summary.code_bytes = result.code_bytes;
+  return ok();
+}
+
+std::string form_text(const PipelineState& s, Form form) {
+  if (form == Form::Graph) return s.graph ? graph::print(*s.graph) : "";
+  if (form == Form::Steps) return fuse::print(*s.graph, s.steps);
+  if (form == Form::Kernels) {
+    std::string text;
+    for (const kernel::Function& f : s.functions) text += "// " + f.name + "\n" + f.text + "\n";
+    return text;
+  }
+  return s.plan.program ? "steps: " + std::to_string(s.plan.program->steps.size()) + ", host instructions: " +
+                              std::to_string(s.plan.program->host->code.size()) + "\n"
+                        : "";
+}
+
+}  // namespace dlcb

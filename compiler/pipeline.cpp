@@ -1,0 +1,144 @@
+#include "pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "graph/text.h"
+#include "passes.h"
+
+namespace dlcb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Pass {
+  std::string_view name;
+  Status (*function)(PipelineState&);
+  Form form;
+  std::string_view stage, holds;
+};
+
+constexpr Pass kPasses[] = {
+#define PASS(name, function, form, stage, holds) {#name, function, Form::form, stage, holds},
+#include "pipeline.def"
+#undef PASS
+};
+
+const Pass* find_pass(std::string_view name) {
+  const auto it = std::find_if(std::begin(kPasses), std::end(kPasses), [&](const Pass& p) { return p.name == name; });
+  return it == std::end(kPasses) ? nullptr : it;
+}
+
+Status check_pass_name(const std::string& name) {
+  if (name.empty() || find_pass(name)) return ok();
+  std::vector<std::string> names;
+  for (const Pass& p : kPasses) names.emplace_back(p.name);
+  const auto close = closest(name, names);
+  return diag(DiagKind::BadFlag, {"no pass is called '" + name + "'" + (close ? "; did you mean '" + std::string(*close) + "'?" : "")});
+}
+
+Status check_options(PipelineState& s) {
+  const CompileOptions& o = s.options;
+  DLCB_TRY(check_pass_name(o.stop_after));
+  DLCB_TRY(check_pass_name(o.start_at));
+  for (const std::string& name : o.print_after) DLCB_TRY(check_pass_name(name));
+  if (!o.start_at.empty() && find_pass(o.start_at)->form != Form::Graph) {
+    return diag(DiagKind::BadFlag, {"--start-at takes a pass on the graph, up to assign_layouts"});
+  }
+  for (const std::string& t : o.targets) {
+    DLCB_ASSIGN(const cuda::Target target, cuda::parse_target(t));
+    s.targets.push_back(target);
+    s.summary.targets.push_back(target.name());
+  }
+  if (s.targets.empty()) {
+    s.targets.push_back({9, 0, false});
+    s.summary.targets.push_back("sm_90");
+  }
+  return ok();
+}
+
+void add_time(CompileSummary& summary, std::string_view stage, double seconds) {
+  if (summary.stages.empty() || summary.stages.back().name != stage) summary.stages.push_back({std::string(stage), 0});
+  summary.stages.back().seconds += seconds;
+}
+
+Status print_form(PipelineState& s, const Pass& pass, size_t number, std::string& last) {
+  const CompileOptions& o = s.options;
+  const bool wanted = o.print_after_all || std::find(o.print_after.begin(), o.print_after.end(), pass.name) != o.print_after.end();
+  if (!wanted && o.dump_dir.empty()) return ok();
+  const std::string text = form_text(s, pass.form);
+  if (wanted && o.on_print) {
+    const std::string head = "; after " + std::string(pass.name);
+    o.on_print(text == last ? head + ": unchanged\n" : head + "\n" + text);
+  }
+  last = text;
+  if (o.dump_dir.empty()) return ok();
+  const std::string number_text = (number < 10 ? "0" : "") + std::to_string(number);
+  return write_file(o.dump_dir + "/" + number_text + "_" + std::string(pass.name) + ".txt", text);
+}
+
+Status verify(PipelineState& s, const Pass& pass) {
+  if (!s.options.verify_each || pass.form != Form::Graph) return ok();
+  const std::vector<std::string> faults = graph::verify(*s.graph);
+  DLCB_CHECK(faults.empty(), "after " + std::string(pass.name) + ": " + faults.front());
+  return ok();
+}
+
+Status read_ir(PipelineState& s) {
+  DLCB_ASSIGN(const std::string text, read_file(s.options.model_path));
+  DLCB_ASSIGN(graph::Graph g, graph::parse(s.sym, s.scalars, text));
+  s.graph.emplace(std::move(g));
+  return ok();
+}
+
+Status run_passes(PipelineState& s, std::string_view& running) {
+  DLCB_TRY(check_options(s));
+  std::string last;
+  bool started = s.options.start_at.empty();
+  if (!started) DLCB_TRY(read_ir(s));
+  for (size_t i = 0; i < std::size(kPasses); ++i) {
+    const Pass& pass = kPasses[i];
+    started = started || pass.name == s.options.start_at;
+    if (!started) continue;
+    running = pass.name;
+    if (s.options.on_progress) s.options.on_progress(pass.stage);
+    const auto begin = Clock::now();
+    DLCB_TRY(pass.function(s));
+    add_time(s.summary, s.options.time_passes ? pass.name : pass.stage, std::chrono::duration<double>(Clock::now() - begin).count());
+    DLCB_TRY(verify(s, pass));
+    DLCB_TRY(print_form(s, pass, i, last));
+    if (pass.name == s.options.stop_after) break;
+  }
+  return ok();
+}
+
+}  // namespace
+
+std::span<const PassInfo> passes() {
+  static const std::vector<PassInfo> list = [] {
+    std::vector<PassInfo> infos;
+    for (const Pass& p : kPasses) infos.push_back({p.name, p.holds});
+    return infos;
+  }();
+  return list;
+}
+
+Result<CompileSummary> compile(const CompileOptions& options) {
+  const auto begin = Clock::now();
+  if (options.stop_after.empty()) cuda::preload_nvrtc();
+  PipelineState state(options);
+  std::string_view running;
+  try {
+    DLCB_TRY(run_passes(state, running));
+  } catch (const InternalError& fault) {
+    CompileFault out{fault, std::string(running), ""};
+    if (state.graph) out.ir = graph::print(*state.graph);
+    throw out;
+  }
+  state.summary.total_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return std::move(state.summary);
+}
+
+}  // namespace dlcb

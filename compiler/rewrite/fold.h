@@ -1,0 +1,11 @@
+// Computes at compile time what depends on constants alone, with the operators' CPU reference.
+#pragma once
+#include "graph/graph.h"
+
+namespace dlcb::rewrite {
+
+// Large tensors that are only re-read (a transposed weight) are left alone unless a convolution needs them in memory:
+// fusion and library calls read through views, and folding would copy hundreds of megabytes.
+Status fold_constants(graph::Graph& graph);
+
+}  // namespace dlcb::rewrite

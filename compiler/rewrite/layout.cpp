@@ -1,0 +1,151 @@
+#include "rewrite/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dlcb::rewrite {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using ops::ValueId;
+using Order = std::vector<uint8_t>;
+
+Order channels_last(size_t rank) {
+  Order order{0};
+  for (size_t i = 2; i < rank; ++i) order.push_back(static_cast<uint8_t>(i));
+  order.push_back(1);
+  return order;
+}
+
+bool is_convolution(const Node& node) { return node.op->name == "conv" || node.op->name == "conv_transpose"; }
+
+bool wants_channels_last(const Node& node) {
+  const std::string_view name = node.op->name;
+  return is_convolution(node) || name == "max_pool" || name == "avg_pool" || name == "resize";
+}
+
+// For a permutation of x the order under which nothing moves: out dim i is x dim perm[i].
+Order order_through_transpose(const Order& source, const std::vector<int64_t>& perm) {
+  Order order;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    const size_t physical_dim = source.empty() ? i : source[i];
+    const auto at = std::find(perm.begin(), perm.end(), static_cast<int64_t>(physical_dim));
+    order.push_back(static_cast<uint8_t>(at - perm.begin()));
+  }
+  return order;
+}
+
+// The order of a node's results, from the orders of its operands.
+Order natural_order(const Graph& graph, const Node& node) {
+  const graph::Value& out = graph.value(node.outputs[0]);
+  const size_t rank = out.dims.size();
+  if (wants_channels_last(node) && rank >= 3) return channels_last(rank);
+  if (node.op->kind != ops::OpKind::Define) return {};
+  if (node.op->name == "matmul") return {};
+  if (node.op->name == "transpose") {
+    const Order& source = graph.value(node.inputs[0]).order;
+    return source.empty() ? Order{} : order_through_transpose(source, node.attrs.integers("perm"));
+  }
+  if (node.op->name == "reshape") return {};
+  // Pointwise, reductions that keep dims, concat, slice, pad: follow an operand of the same rank, the largest first.
+  for (ValueId v : node.inputs) {
+    if (v.valid() && graph.value(v).dims == out.dims && !graph.value(v).order.empty()) return graph.value(v).order;
+  }
+  for (ValueId v : node.inputs) {
+    if (v.valid() && graph.value(v).dims.size() == rank && !graph.value(v).order.empty()) return graph.value(v).order;
+  }
+  return {};
+}
+
+Result<ValueId> copy_in_order(Graph& graph, ValueId v, Order order, const std::vector<graph::Origin>& origins) {
+  DLCB_ASSIGN(const ValueId copy, graph.add1("identity", {v}, {}, origins));
+  graph.value(copy).order = std::move(order);
+  return copy;
+}
+
+// Row-major with a single dim is every order; so is any order of a tensor with one non-trivial dim.
+bool same_storage(const Graph& graph, ValueId v, const Order& a, const Order& b) {
+  const auto significant = [&](const Order& order) {
+    Order dims;
+    const size_t rank = graph.value(v).dims.size();
+    for (size_t i = 0; i < rank; ++i) {
+      const uint8_t d = order.empty() ? static_cast<uint8_t>(i) : order[i];
+      if (!graph.sym().is_const(graph.value(v).dims[d], 1)) dims.push_back(d);
+    }
+    return dims;
+  };
+  return significant(a) == significant(b);
+}
+
+// Gives operand `i` of a convolution the channels-last order: constants are stored so, others are copied if need be.
+Status require_channels_last(Graph& graph, NodeId n, size_t i, std::vector<std::pair<ValueId, ValueId>>& copies) {
+  const ValueId v = graph.node(n).inputs[i];
+  if (!v.valid()) return ok();
+  const Order wanted = channels_last(graph.value(v).dims.size());
+  if (graph.value(v).order == wanted) return ok();
+  const bool caller = std::find(graph.inputs.begin(), graph.inputs.end(), v) != graph.inputs.end();
+  const auto made = std::find_if(copies.begin(), copies.end(), [&](const auto& c) { return c.first == v; });
+  ValueId copy;
+  if (made != copies.end()) {
+    copy = made->second;
+  } else if (graph.value(v).constant && graph.users()[v.id].size() == 1) {
+    graph.value(v).order = wanted;
+    return ok();
+  } else if (graph.value(v).constant) {
+    const graph::Value original = graph.value(v);
+    std::vector<int64_t> dims;
+    for (sym::Expr d : original.dims) dims.push_back(*graph.sym().as_const(d));
+    copy = graph.add_constant(original.name, original.dtype, dims, *original.constant);
+    graph.value(copy).order = wanted;
+  } else if (!caller && same_storage(graph, v, graph.value(v).order, wanted)) {
+    graph.value(v).order = wanted;
+    return ok();
+  } else {
+    DLCB_ASSIGN(copy, copy_in_order(graph, v, wanted, graph.node(n).origins));
+  }
+  if (made == copies.end()) copies.push_back({v, copy});
+  graph.replace_operand(n, v, copy);
+  return ok();
+}
+
+// A caller gets row-major tensors.
+Status restore_outputs(Graph& graph) {
+  for (ValueId& v : graph.outputs) {
+    const Order order = graph.value(v).order;
+    if (order.empty()) continue;
+    if (same_storage(graph, v, order, {}) && graph.users()[v.id].empty()) {
+      graph.value(v).order.clear();
+      continue;
+    }
+    const NodeId producer = graph.value(v).producer;
+    const std::vector<graph::Origin> origins = producer.valid() ? graph.node(producer).origins : std::vector<graph::Origin>{};
+    DLCB_ASSIGN(v, copy_in_order(graph, v, {}, origins));
+  }
+  return ok();
+}
+
+}  // namespace
+
+Status assign_layouts(Graph& graph) {
+  std::vector<std::pair<ValueId, ValueId>> copies;
+  const uint32_t nodes = graph.node_count();
+  for (uint32_t n = 0; n < nodes; ++n) {
+    if (!graph.node(NodeId{n}).op) continue;
+    if (is_convolution(graph.node(NodeId{n})) && graph.value(graph.node(NodeId{n}).outputs[0]).dims.size() >= 3) {
+      DLCB_TRY(require_channels_last(graph, NodeId{n}, 0, copies));
+      DLCB_TRY(require_channels_last(graph, NodeId{n}, 1, copies));
+    }
+    const Node& node = graph.node(NodeId{n});
+    const Order order = natural_order(graph, node);
+    for (ValueId v : node.outputs) {
+      if (graph.value(v).dims.size() == order.size()) graph.value(v).order = order;
+    }
+  }
+  DLCB_TRY(restore_outputs(graph));
+  graph.sort_topologically();
+  return ok();
+}
+
+}  // namespace dlcb::rewrite

@@ -1,0 +1,83 @@
+#include "rewrite/simplify.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace dlcb::rewrite {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using ops::ValueId;
+
+// The operand whose elements a node returns unchanged, in the same shape. Follows from the definition, so it finds
+// identities, casts to the same type, reshapes to the same dims, whole slices and concatenations of one alike.
+ValueId renamed(const Graph& graph, const Node& node) {
+  if (node.op->kind != ops::OpKind::Define || node.outputs.size() != 1) return {};
+  const ops::OutputDef& def = node.definition.outputs[0];
+  const ops::ScalarNode& body = graph.scalars().node(def.body);
+  if (body.kind != ops::ScalarKind::Load || body.dtype != def.dtype || body.coords != def.index) return {};
+  const graph::Value& source = graph.value(body.value);
+  if (source.dims.size() != def.dims.size()) return {};
+  for (size_t i = 0; i < def.dims.size(); ++i) {
+    if (!graph.facts().equal(source.dims[i], def.dims[i])) return {};
+  }
+  return body.value;
+}
+
+uint64_t shallow_hash(const Node& node) {
+  uint64_t h = reinterpret_cast<uintptr_t>(node.op);
+  for (ValueId v : node.inputs) h = h * 0x9e3779b97f4a7c15ull + v.id + 1;
+  return h ^ (h >> 29);
+}
+
+bool same_computation(const Node& a, const Node& b) {
+  return a.op == b.op && a.inputs == b.inputs && a.attrs == b.attrs && a.predicate == b.predicate && a.outputs.size() == b.outputs.size();
+}
+
+}  // namespace
+
+void remove_dead(Graph& graph) {
+  std::vector<bool> needed(graph.value_count(), false);
+  for (ValueId v : graph.outputs) needed[v.id] = true;
+  for (const graph::HostRead& read : graph.host_reads) needed[read.value.id] = true;
+  for (uint32_t n = graph.node_count(); n-- > 0;) {
+    const Node& node = graph.node(NodeId{n});
+    if (!node.op) continue;
+    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v.id]; });
+    if (!used) {
+      graph.remove(NodeId{n});
+      continue;
+    }
+    for (ValueId v : node.inputs) {
+      if (v.valid()) needed[v.id] = true;
+    }
+  }
+}
+
+Status simplify(Graph& graph) {
+  remove_dead(graph);
+  std::unordered_multimap<uint64_t, NodeId> seen;
+  for (uint32_t n = 0; n < graph.node_count(); ++n) {
+    if (!graph.node(NodeId{n}).op) continue;
+    if (const ValueId source = renamed(graph, graph.node(NodeId{n})); source.valid()) {
+      graph.replace_uses(graph.node(NodeId{n}).outputs[0], source);
+      continue;
+    }
+    const Node& node = graph.node(NodeId{n});
+    const uint64_t key = shallow_hash(node);
+    const auto [first, last] = seen.equal_range(key);
+    const auto twin = std::find_if(first, last, [&](const auto& entry) { return same_computation(graph.node(entry.second), node); });
+    if (twin == last) {
+      seen.emplace(key, NodeId{n});
+      continue;
+    }
+    const std::vector<ValueId> mine = node.outputs, theirs = graph.node(twin->second).outputs;
+    for (size_t o = 0; o < mine.size(); ++o) graph.replace_uses(mine[o], theirs[o]);
+  }
+  remove_dead(graph);
+  return ok();
+}
+
+}  // namespace dlcb::rewrite
