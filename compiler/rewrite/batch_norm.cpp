@@ -1,0 +1,144 @@
+#include "rewrite/batch_norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "rewrite/channel.h"
+#include "rewrite/simplify.h"
+
+namespace dlcb::rewrite {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using ops::Fn;
+using ops::ValueId;
+
+std::vector<float> floats(const graph::Constant& c) {
+  std::vector<float> out(c.bytes.size() / sizeof(float));
+  std::memcpy(out.data(), c.bytes.data(), out.size() * sizeof(float));
+  return out;
+}
+
+graph::Constant as_constant(std::vector<float> data) {
+  auto owner = std::make_shared<std::vector<float>>(std::move(data));
+  return {std::as_bytes(std::span<const float>(*owner)), owner};
+}
+
+// y = scale[c] * x + shift[c], collected from the nodes after a convolution.
+struct Affine {
+  std::vector<double> scale, shift;
+  std::vector<graph::Origin> origins;
+  ValueId result;  // of the last node folded
+};
+
+class Folder {
+ public:
+  explicit Folder(Graph& graph) : graph_(graph), users_(graph.users()) {}
+
+  Status fold(NodeId conv) {
+    const Node& node = graph_.node(conv);
+    const bool transposed = node.op->name == "conv_transpose";
+    const graph::Value& w = graph_.value(node.inputs[1]);
+    const auto channels = graph_.sym().as_const(graph_.value(node.outputs[0]).dims[1]);
+    if (!w.constant || w.dtype != DType::F32 || !channels || (transposed && node.attrs.integer("group", 1) != 1)) return ok();
+    const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
+    if (has_bias && !graph_.value(node.inputs[2]).constant) return ok();
+    Affine affine{std::vector<double>(*channels, 1), std::vector<double>(*channels, 0), node.origins, node.outputs[0]};
+    while (absorb_next(affine)) {
+    }
+    return affine.result == node.outputs[0] ? ok() : replace(conv, affine, transposed, has_bias);
+  }
+
+ private:
+  bool absorb_next(Affine& affine) {
+    const NodeId next = sole_user(graph_, users_, affine.result);
+    if (!next.valid()) return false;
+    const Node& node = graph_.node(next);
+    if (node.op->name == "batch_norm" ? !absorb_norm(node, affine) : !absorb_arithmetic(node, affine)) return false;
+    affine.origins.insert(affine.origins.end(), node.origins.begin(), node.origins.end());
+    affine.result = node.outputs[0];
+    return true;
+  }
+
+  bool absorb_norm(const Node& node, Affine& affine) {
+    std::vector<float> parts[4];  // scale, bias, mean, variance
+    for (int i = 0; i < 4; ++i) {
+      const graph::Value& v = graph_.value(node.inputs[i + 1]);
+      if (!v.constant || v.dtype != DType::F32) return false;
+      parts[i] = floats(*v.constant);
+      if (parts[i].size() != affine.scale.size()) return false;
+    }
+    const double epsilon = node.attrs.real("epsilon", 1e-5);
+    for (size_t c = 0; c < affine.scale.size(); ++c) {
+      const double s = parts[0][c] / std::sqrt(parts[3][c] + epsilon);
+      affine.scale[c] *= s;
+      affine.shift[c] = (affine.shift[c] - parts[2][c]) * s + parts[1][c];
+    }
+    return true;
+  }
+
+  bool absorb_arithmetic(const Node& node, Affine& affine) {
+    for (Fn fn : {Fn::Mul, Fn::Add}) {
+      const ValueId c = per_channel_operand(graph_, node, fn, affine.result, 1);
+      if (!c.valid() || graph_.value(c).dtype != DType::F32) continue;
+      const std::vector<float> values = floats(*graph_.value(c).constant);
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (fn == Fn::Mul) affine.scale[i] *= values[i];
+        affine.shift[i] = fn == Fn::Mul ? affine.shift[i] * values[i] : affine.shift[i] + values[i];
+      }
+      return true;
+    }
+    return false;
+  }
+
+  Status replace(NodeId conv, const Affine& affine, bool transposed, bool has_bias) {
+    const std::vector<ValueId> inputs = graph_.node(conv).inputs;
+    const graph::Value w = graph_.value(inputs[1]);
+    const size_t channels = affine.scale.size();
+    std::vector<float> bias(channels, 0);
+    if (has_bias) bias = floats(*graph_.value(inputs[2]).constant);
+    for (size_t c = 0; c < channels; ++c) bias[c] = static_cast<float>(bias[c] * affine.scale[c] + affine.shift[c]);
+
+    const bool unscaled = std::all_of(affine.scale.begin(), affine.scale.end(), [](double s) { return s == 1; });
+    const ValueId new_w = unscaled ? inputs[1] : scaled_weights(w, affine.scale, transposed);
+    const ValueId new_b = graph_.add_constant(w.name + ".bias", DType::F32, {static_cast<int64_t>(channels)}, as_constant(std::move(bias)));
+    graph_.push_predicate(graph_.node(conv).predicate);
+    auto made = graph_.add1(graph_.node(conv).op->name, {inputs[0], new_w, new_b}, graph_.node(conv).attrs, affine.origins);
+    graph_.pop_predicate();
+    if (!made) return std::move(made.error());
+    graph_.replace_uses(affine.result, *made);
+    return ok();
+  }
+
+  // Weights are [out, ...], or [in, out, ...] of a transposed convolution: `inner` elements share an output channel.
+  ValueId scaled_weights(const graph::Value& w, const std::vector<double>& scale, bool transposed) {
+    std::vector<float> weights = floats(*w.constant);
+    std::vector<int64_t> dims;
+    for (sym::Expr d : w.dims) dims.push_back(*graph_.sym().as_const(d));
+    const size_t outer = scale.size() * (transposed ? dims[0] : 1), inner = outer == 0 ? 1 : weights.size() / outer;
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(weights[i] * scale[i / inner % scale.size()]);
+    return graph_.add_constant(w.name + ".folded", DType::F32, dims, as_constant(std::move(weights)));
+  }
+
+  Graph& graph_;
+  std::vector<std::vector<NodeId>> users_;
+};
+
+}  // namespace
+
+Status fold_channel_scales(Graph& graph) {
+  Folder folder(graph);
+  const uint32_t nodes = graph.node_count();
+  for (uint32_t n = 0; n < nodes; ++n) {
+    const Node& node = graph.node(NodeId{n});
+    if (node.op && (node.op->name == "conv" || node.op->name == "conv_transpose")) DLCB_TRY(folder.fold(NodeId{n}));
+  }
+  remove_dead(graph);
+  graph.sort_topologically();
+  return ok();
+}
+
+}  // namespace dlcb::rewrite
