@@ -62,7 +62,7 @@ Diagnostic no_value_left(const Graph& g, sym::Expr symbol, std::string allowed, 
   std::string name(g.sym().symbol_name(symbol));
   std::vector<Note> notes = symbol_notes(g, std::span(&symbol, 1));
   if (!because.why.empty()) notes.push_back({because.why, {}});
-  return diag(DiagKind::EmptyRange, {name + " in " + bounds_text(g.sym().bounds(symbol)), "only " + allowed + " can"},
+  return diag(DiagKind::EmptyRange, {name + " in " + bounds_text(g.sym().bounds(symbol)), std::move(allowed)},
               location(g, because.origins), std::move(notes));
 }
 
@@ -92,6 +92,11 @@ Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_
   if (r.axis >= 0) detail += (detail.empty() ? "axis " : ", axis ") + std::to_string(r.axis);
   Location where = location(g, origins, detail);
   if (where.op.empty()) where.op = op;
+  for (const Range& range : g.ranges)
+    if (std::find(symbols.begin(), symbols.end(), range.symbol) != symbols.end()) {
+      std::string name = sym::print(g.sym(), range.symbol) + " in " + bounds_text(range.bounds);
+      return diag(DiagKind::EmptyRange, {std::move(name), r.why + ", but " + because}, std::move(where), std::move(notes));
+    }
   return diag(DiagKind::ShapeContradiction, {r.why, because}, std::move(where), std::move(notes));
 }
 

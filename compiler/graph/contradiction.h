@@ -5,11 +5,13 @@
 
 namespace dlcb::graph {
 
-// `op` and `operands` describe the node being added (operands empty: not tied to a node).
+// `op` and `operands` describe the node being added (operands empty: not tied to a node). EmptyRange where a range that the
+// user declared takes part, else ShapeContradiction.
 Diagnostic contradiction(const Graph& g, const ops::Requirement& requirement, std::string_view op,
                          std::span<const ValueId> operands, std::span<const Origin> origins);
 
-// EmptyRange: what the constraints allow of a symbol (in words) and what the user or its kind allows do not meet.
+// EmptyRange: what the constraints allow of a symbol ("only T >= 7 can", "kernel is longer than the input") and what the
+// user allows do not meet.
 Diagnostic no_value_left(const Graph& g, sym::Expr symbol, std::string allowed, const Constraint& because);
 
 // "f32[N, 3, H]"

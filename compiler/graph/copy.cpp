@@ -27,8 +27,7 @@ Graph Graph::begin_copy(const Graph& old, std::vector<ValueId>& map) {
   }
   for (uint32_t v = 0; v < old.values_.size(); ++v) {
     const Value& value = old.values_[v];
-    bool free_standing = !value.producer.valid() && (value.constant || value.elements) && !map[v].valid();
-    if (free_standing && (!users[v].empty() || old.is_output({v}))) carry({v});
+    if (value.constant && !map[v].valid() && (!users[v].empty() || old.is_output({v}))) carry({v});
   }
   return g;
 }

@@ -78,9 +78,9 @@ ValueId Graph::add_ints(std::string_view hint, DType dtype, std::vector<sym::Exp
   if (literal) {
     v = add_constant(std::string(hint), dtype, dims, {std::span<const std::byte>(*bytes), bytes});
   } else {
-    v = new_value(hint);
-    values_[v.id].dtype = dtype;
-    for (int64_t d : dims) values_[v.id].dims.push_back(sym_->constant(d));
+    auto made = add1("ints", {}, {{"elements", elements}, {"dtype", dtype}, {"scalar", int64_t{scalar}}}, {}, std::string(hint));
+    DLCB_CHECK(made, "a list of integers was refused");
+    v = *made;
   }
   values_[v.id].elements = std::move(elements);
   return v;

@@ -51,6 +51,12 @@ void Graph::add_output(std::string name, ValueId value) {
   output_names.push_back(std::move(name));
 }
 
+void Graph::rename(ValueId value, std::string_view name) {
+  if (values_[value.id].name == name) return;
+  names_.erase(values_[value.id].name);
+  values_[value.id].name = unique_name(name);
+}
+
 ops::Operand Graph::operand(ValueId v) const {
   if (!v.valid()) return {};
   return {v, values_[v.id].dtype, values_[v.id].dims};

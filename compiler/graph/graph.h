@@ -111,8 +111,11 @@ class Graph {
   // Building. dims of an input may be any symbols or constants (a repeated symbol makes a constraint when called).
   ValueId add_input(std::string name, DType dtype, std::vector<sym::Expr> dims);
   ValueId add_constant(std::string name, DType dtype, std::vector<int64_t> dims, Constant data);
-  ValueId add_ints(std::string_view hint, DType dtype, std::vector<sym::Expr> elements, bool scalar = false);  // a 1-D (or 0-D) tensor of expressions
+  // A 1-D (or 0-D) tensor of expressions: a constant where all are literal, else an `ints` node.
+  ValueId add_ints(std::string_view hint, DType dtype, std::vector<sym::Expr> elements, bool scalar = false);
   void add_output(std::string name, ValueId value);
+  // Gives a value the name that the model has for it, made unique.
+  void rename(ValueId value, std::string_view name);
   // Instantiates the operator, checks its requirements against what is known, records the unproved ones and assumes them.
   // Errors name the node and, for contradictions, the origins of both sides.
   Result<std::vector<ValueId>> add(const ops::OpDef& op, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins,

@@ -60,7 +60,6 @@ class Parser {
     if (in.accept("symbol")) return symbol(in), ok();
     if (in.accept("input")) return input(in), ok();
     if (in.accept("const")) return constant(in), ok();
-    if (in.accept("ints")) return ints(in), ok();
     if (in.accept("range")) return range(in), ok();
     if (in.accept("eliminated")) return eliminated(in), ok();
     if (in.accept("require")) return constraint(in), ok();
@@ -217,16 +216,6 @@ class Parser {
     ValueId v = g_.add_constant(t.name, t.dtype, dims, std::move(data));
     g_.value(v).order = std::move(t.order);
     define(in, t.name, v);
-  }
-
-  void ints(Cursor& in) {
-    Typed t = typed(in);
-    in.expect("=");
-    in.expect("(");
-    auto elements = exprs(in, in.until_closing());
-    if (t.dims.size() > 1) in.fail("a tensor of expressions has at most one dim");
-    if (in.failed()) return;
-    define(in, t.name, g_.add_ints(t.name, t.dtype, std::move(elements), t.dims.empty()));
   }
 
   void eliminated(Cursor& in) {

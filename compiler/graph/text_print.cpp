@@ -24,7 +24,8 @@ class Printer {
     // Printed before the symbols are known, because printing the rest is what finds them.
     std::string body;
     for (ValueId v : g_.inputs) body += "  input " + typed(v) + "\n" + reads(v);
-    for (uint32_t v = 0; v < g_.value_count(); ++v) free_standing({v}, body);
+    for (uint32_t v = 0; v < g_.value_count(); ++v)
+      if (g_.value({v}).constant) body += "  const " + typed({v}) + " = " + data(g_.value({v})) + "\n";
     for (const Range& r : g_.ranges) body += fmt::format("  range {} in {}\n", expr(r.symbol), bounds_text(r.bounds));
     for (const Eliminated& e : g_.eliminated) body += eliminated(e);
     for (const Constraint& c : g_.constraints) body += constraint(c);
@@ -70,16 +71,6 @@ class Printer {
     for (const HostRead& read : g_.host_reads)
       if (read.value == v) text += fmt::format("  read {} = {}[{}]\n", expr(read.symbol), name(v), read.element);
     return text;
-  }
-
-  void free_standing(ValueId v, std::string& body) {
-    const Value& value = g_.value(v);
-    if (value.producer.valid() || std::find(g_.inputs.begin(), g_.inputs.end(), v) != g_.inputs.end()) return;
-    if (value.constant) {
-      body += "  const " + typed(v) + " = " + data(value) + "\n";
-    } else if (value.elements) {
-      body += fmt::format("  ints {} = ({})\n{}", typed(v), exprs(*value.elements), reads(v));
-    }
   }
 
   std::string data(const Value& value) {

@@ -42,7 +42,7 @@ class Verifier {
       for (sym::Expr d : v.dims)
         if (!d.valid()) fault("'" + v.name + "' has an invalid dim");
       if (!v.order.empty() && v.order.size() != v.dims.size()) fault("'" + v.name + "' has an order of another rank");
-      if (!v.producer.valid() && (v.constant || v.elements)) defined_.insert(i);
+      if (v.constant) defined_.insert(i);
     }
     for (ValueId v : g_.inputs) defined_.insert(v.id);
   }

@@ -112,7 +112,7 @@ class Guards {
         rest.push_back(*c);
         continue;
       }
-      if (!one->meets(domain)) return graph::no_value_left(g_, symbol, words(*one, symbol, *c), *c);
+      if (!one->meets(domain)) return graph::no_value_left(g_, symbol, "only " + words(*one, symbol, *c) + " can", *c);
       IntegerSet before = set.value_or(IntegerSet({true}, 0, 1));
       if (one->covers(before, domain)) continue;  // says nothing new
       std::erase_if(merged, [&](const Constraint* m) { return solutions(s_, m->condition, symbol)->covers(*one, domain); });
@@ -120,7 +120,7 @@ class Guards {
       set = both;
     }
     if (!set || merged.empty()) return ok();
-    if (!set->meets(domain)) return graph::no_value_left(g_, symbol, words(*set, symbol, *merged[0]), *merged[0]);
+    if (!set->meets(domain)) return graph::no_value_left(g_, symbol, "only " + words(*set, symbol, *merged[0]) + " can", *merged[0]);
     std::string name = sym::print(s_, symbol);
     auto text = set->text(name);
     auto condition = set->condition(s_, symbol);

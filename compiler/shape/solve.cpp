@@ -94,7 +94,7 @@ class Solver {
       }
       if (!set) continue;
       sym::Bounds domain = s_.bounds(symbol);
-      if (!set->meets(domain)) return graph::no_value_left(g_, symbol, set->text(s_.symbol_name(symbol)).value_or("its constraints"), c);
+      if (!set->meets(domain)) return graph::no_value_left(g_, symbol, "only " + set->text(s_.symbol_name(symbol)).value_or(sym::print(s_, c.condition)) + " can", c);
       auto value = only_member(*set, domain);
       if (!value || !g_.source(symbol)) continue;
       changed = true;
@@ -126,7 +126,7 @@ class Solver {
     }
     sym::Bounds allowed = s_.bounds(symbol);
     if (literal && (*literal < allowed.lo || *literal > allowed.hi))
-      return graph::no_value_left(g_, symbol, name + " == " + std::to_string(*literal), because);
+      return graph::no_value_left(g_, symbol, "only " + name + " == " + std::to_string(*literal) + " can", because);
     report_.notes.push_back({quote(name) + " is forced to equal " + sym::print(s_, value) + " (" + because.why + ")", where});
 
     graph::Eliminated e{symbol, value, {}, because.why, because.origins};

@@ -1,0 +1,123 @@
+#include <random>
+
+#include "graph/fixture.h"
+
+using namespace dlcb;
+using namespace dlcb::graph;
+using testing::Fixture;
+
+namespace {
+
+std::string reprint(const std::string& text, std::shared_ptr<std::vector<std::byte>> weights = nullptr) {
+  sym::Store s;
+  ops::ScalarStore scalars(s);
+  auto g = parse(s, scalars, text, weights);
+  INFO(text);
+  INFO((g ? "" : to_text(g.error())));
+  REQUIRE(g);
+  CHECK(verify(*g).empty());
+  std::vector<std::byte> again;
+  return print(*g, weights ? &again : nullptr);
+}
+
+// A random graph of pointwise operators with broadcasting, reshapes and branches over a few inputs with shared symbols.
+void fill(Fixture& f, std::mt19937& random) {
+  auto pick = [&](size_t n) { return random() % n; };
+  const std::vector<std::string> sizes = {"N", "T", "1", "8", "2*T", "L.1"};
+  std::vector<ValueId> values;
+  for (int i = 0; i < 3; ++i) values.push_back(f.input("in" + std::to_string(i), DType::F32, {sizes[pick(6)], sizes[pick(6)]}));
+  values.push_back(f.constant<float>("odd \"name\"\n", DType::F32, {1, 8}, {0.1F, -1e30F, 3, 1e-40F, 5, 6, 7, 8}));
+  ValueId flag = f.input("flag", DType::Bool, {});
+  sym::Expr taken = f.g.elements(flag, {})->at(0);
+  for (int i = 0; i < 12; ++i) {
+    bool branch = pick(4) == 0;
+    if (branch) f.g.push_predicate(taken);
+    std::string node = "/n" + std::to_string(i);
+    ValueId a = values[pick(values.size())], b = values[pick(values.size())];
+    const char* kOps[] = {"add", "mul", "max"};
+    Result<ValueId> made = pick(2) ? f.g.add1(kOps[pick(3)], {a, b}, {}, {{"Binary", node, "y"}}, node)
+                                   : f.g.add1("leaky_relu", {a}, {{"alpha", 0.1 * i}}, {{"LeakyRelu", node, ""}}, node);
+    if (made) values.push_back(*made);
+    if (branch) f.g.pop_predicate();
+  }
+  f.g.add_output("result", values.back());
+}
+
+}  // namespace
+
+TEST_CASE("what is printed reads back and prints the same") {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Fixture f;
+    std::mt19937 random(seed);
+    fill(f, random);
+    std::string text = print(f.g);
+    INFO("seed " << seed);
+    REQUIRE(verify(f.g).empty());
+    REQUIRE(reprint(text) == text);
+  }
+}
+
+TEST_CASE("hand-written text may leave out types and names what it infers") {
+  std::string text =
+      "graph \"m.onnx\" {\n"
+      "  symbol N dim 0..8\n"
+      "  symbol T dim 0..\n"
+      "  input %x: f32[N, T]\n"
+      "  const %w: f32[2] = [1, 2.5]\n"
+      "  range N in 1..8\n"
+      "  require T == 2 or T == 1 why \"dims must be equal or 1\" node %y operand 0 axis 1\n"
+      "  %y = add %x, %w from \"Add\" \"/add\" \"y\"\n"
+      "  output \"y\" %y\n"
+      "}\n";
+  std::string printed = reprint(text);
+  CHECK(printed.find("%y: f32[N, ") != std::string::npos);
+  CHECK(printed.find("node %y operand 0 axis 1") != std::string::npos);
+  CHECK(reprint(printed) == printed);
+}
+
+TEST_CASE("every kind of attribute and of constant survives") {
+  Fixture f;
+  ValueId x = f.input("x", DType::F32, {"N", "3"});
+  f.constant<uint16_t>("h", DType::F16, {2}, {0x3c00, 0x7e00});
+  f.constant<double>("d", DType::F64, {3}, {0.1, std::numeric_limits<double>::infinity(), -0.0});
+  f.constant<uint64_t>("u", DType::U64, {1}, {UINT64_MAX});
+  f.constant<int8_t>("i", DType::I8, {2, 0}, {});
+  ValueId y = f.add("cast", {x}, {{"to", DType::F16}});
+  ValueId z = f.add("transpose", {y}, {{"perm", std::vector<int64_t>{1, 0}}});
+  ValueId r = f.add("reshape", {z}, {{"shape", f.exprs({"N*3"})}});
+  ValueId gelu = f.add("gelu", {r}, {{"approximate", std::string("tanh")}});
+  f.g.value(z).order = {1, 0};
+  f.g.add_output("out", gelu);
+  std::string text = print(f.g);
+  CHECK(reprint(text) == text);
+  CHECK(text.find("order(1, 0)") != std::string::npos);
+}
+
+TEST_CASE("large constants go to the weights") {
+  Fixture f;
+  ValueId w = f.constant<float>("w", DType::F32, {100}, std::vector<float>(100, 2));
+  f.g.add_output("w", w);
+  auto weights = std::make_shared<std::vector<std::byte>>();
+  std::string text = print(f.g, weights.get());
+  CHECK(weights->size() == 400);
+  CHECK(reprint(text, weights) == text);
+  CHECK(print(f.g).find("digest ") != std::string::npos);
+}
+
+TEST_CASE("text that cannot be read says where") {
+  auto error = [](std::string_view text) {
+    sym::Store s;
+    ops::ScalarStore scalars(s);
+    auto g = parse(s, scalars, text);
+    REQUIRE_FALSE(g);
+    return to_text(g.error());
+  };
+  CHECK(error("graph {\n").find("ends early") != std::string::npos);
+  CHECK(error("graph {\n  %y = nonsense %x\n}\n").find("line 2: unknown value '%x'") != std::string::npos);
+  CHECK(error("graph {\n  input %x: f32[Q]\n}\n").find("line 2: 'Q'") != std::string::npos);
+  CHECK(error("graph {\n  input %x: f32[2\n}\n").find("line 2: a bracket is not closed") != std::string::npos);
+  CHECK(error("graph {\n  const %c: i8[2] = [1, 300]\n}\n").find("not an element") != std::string::npos);
+  CHECK(error("graph {\n  const %c: f32[99999999999, 99999999999] = at 0\n}\n").find("literal dims") != std::string::npos);
+  CHECK(error("graph {\n  input %x: f32[2]\n  input %x: f32[2]\n}\n").find("defined twice") != std::string::npos);
+  CHECK(error("graph {\n  input %x: f32[`\n}\n").find("line 2") != std::string::npos);
+}

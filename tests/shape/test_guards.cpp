@@ -1,0 +1,109 @@
+#include "graph/fixture.h"
+#include "shape/guards.h"
+#include "shape/solve.h"
+
+using namespace dlcb;
+using namespace dlcb::graph;
+using testing::Fixture;
+
+namespace {
+
+void need(Fixture& f, const std::string& condition, const std::string& node = "n") {
+  REQUIRE(f.g.require(f.expr(condition), "needs " + condition, {{"Op", node, ""}}));
+}
+
+std::vector<shape::Guard> list(Fixture& f) {
+  auto r = shape::solve(f.g);
+  REQUIRE(r);
+  auto guards = shape::guards(f.g);
+  INFO((guards ? "" : to_text(guards.error())));
+  REQUIRE(guards);
+  return *guards;
+}
+
+std::string texts(const std::vector<shape::Guard>& guards) {
+  std::string text;
+  for (const shape::Guard& g : guards) text += (text.empty() ? "" : "; ") + g.text;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("input dims are sources or are checked, in the model's names") {
+  Fixture f;
+  f.input("x", DType::F32, {"N", "3", "H", "H"});
+  f.input("y", DType::F32, {"M", "N"});
+  need(f, "M == N + 1", "/cat");
+  auto guards = list(f);
+  CHECK(texts(guards) == "x.1 == 3; x.3 == H; M == N + 1; y.1 == N");
+  CHECK(guards[2].kind == shape::GuardKind::InputDim);
+  CHECK(guards[2].input == 1);
+  CHECK(guards[2].axis == 0);
+  CHECK(guards[2].origins.at(0).node == "/cat");
+}
+
+TEST_CASE("a bound comes out as a bound and blames its input dim") {
+  Fixture f;
+  f.input("ids", DType::I64, {"B", "S"});
+  need(f, "S <= 512", "/embed");
+  auto guards = list(f);
+  REQUIRE(texts(guards) == "S <= 512");
+  CHECK(guards[0].input == 0);
+  CHECK(guards[0].axis == 1);
+  CHECK(guards[0].shown.at(0).text == "S");
+}
+
+TEST_CASE("guards on one dim are merged and those that say nothing new are dropped") {
+  Fixture f;
+  f.input("x", DType::F32, {"H"});
+  need(f, "2*((H + 31)//32) == (H + 15)//16 or (H + 31)//32 == 1 or (H + 15)//16 == 1", "/a");
+  need(f, "2*((H + 15)//16) == (H + 7)//8 or (H + 15)//16 == 1 or (H + 7)//8 == 1", "/b");
+  need(f, "2*((H + 7)//8) == (H + 3)//4 or (H + 7)//8 == 1 or (H + 3)//4 == 1", "/c");
+  need(f, "0 <= H + 3", "/d");
+  auto guards = list(f);
+  CHECK(texts(guards) == "H % 32 in {0, 29, 30, 31} or H <= 4");
+  CHECK(guards[0].origins.size() == 3);
+}
+
+TEST_CASE("a guard that the user's range implies is not checked twice") {
+  Fixture f;
+  f.input("x", DType::F32, {"N", "S"});
+  need(f, "N <= 16");
+  need(f, "S <= 512");
+  f.g.declare_range(f.expr("N"), {1, 8});
+  auto guards = list(f);
+  CHECK(texts(guards) == "1 <= N <= 8; S <= 512");
+  CHECK(guards[0].kind == shape::GuardKind::Range);
+  CHECK(guards[0].bounds == sym::Bounds{1, 8});
+}
+
+TEST_CASE("guards on several dims stay as they are unless implied") {
+  Fixture f;
+  f.input("x", DType::F32, {"A", "B"});
+  need(f, "A == B or A == 1 or B == 1");
+  need(f, "A + B <= 100");
+  f.g.constraints.push_back({f.expr("A + B <= 200"), "weaker", {}, -1, -1, {}});
+  auto guards = list(f);
+  REQUIRE(guards.size() == 2);
+  CHECK(guards[0].axis == 1);
+  CHECK(guards[0].why == "needs A == B or A == 1 or B == 1");
+}
+
+TEST_CASE("a range that the constraints leave empty is reported") {
+  Fixture f;
+  f.input("x", DType::F32, {"T"});
+  need(f, "7 <= T or T == 0", "/conv");
+  f.g.declare_range(f.expr("T"), {1, 6});
+  auto r = shape::solve(f.g);
+  REQUIRE_FALSE(r);
+  INFO(to_text(r.error()));
+  CHECK(r.error().kind == DiagKind::EmptyRange);
+  CHECK(message(r.error()).find("T in 1..6") != std::string::npos);
+}
+
+TEST_CASE("nothing assumes that a dim is not zero") {
+  Fixture f;
+  f.input("x", DType::F32, {"N"});
+  need(f, "1 <= N");
+  CHECK(texts(list(f)) == "N >= 1");
+}
