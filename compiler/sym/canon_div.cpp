@@ -1,5 +1,5 @@
-// Canonical floor division and modulus. floordiv(a, b) is floor(a / b) and 0 for b = 0; mod(a, b) is a - b * floordiv(a, b)
-// and 0 for b = 0. Laws cited are those of sym/laws.md.
+// Canonical floor division and modulus. floordiv(a, b) is floor(a / b) and 0 for b = 0; mod(a, b) is a - b *
+// floordiv(a, b) and 0 for b = 0. Laws cited are those of sym/laws.md.
 #include <algorithm>
 #include <numeric>
 
@@ -113,7 +113,8 @@ Expr Store::Impl::floordiv_symbolic(Prover& k, Expr a, Expr b) {
   Poly p = to_poly(a), d = to_poly(b);
   if (!d.terms.empty() && d.terms[0].coef < 0) p = dlcb::sym::scaled(p, -1), d = dlcb::sym::scaled(d, -1);  // law 4
   bool natural = k.bounds(d).lo >= 0;  // then the numerator's constant may be rounded
-  if (int64_t g = std::gcd(content(p, !natural), content(d, true)); g > 1) p = divided(p, g), d = divided(d, g);  // law 6
+  if (int64_t g = std::gcd(content(p, !natural), content(d, true)); g > 1)
+    p = divided(p, g), d = divided(d, g);  // law 6
   Expr asis[] = {a, b};
   if (p.overflow || d.overflow) return intern(Kind::FloorDiv, asis);
   if (d.is_const()) return floordiv_const(k, p, d.constant);

@@ -1,4 +1,5 @@
-// Canonical comparisons, boolean operators and select. Booleans are the integers 0 and 1. Laws cited are those of sym/laws.md.
+// Canonical comparisons, boolean operators and select. Booleans are the integers 0 and 1. Laws cited are those of
+// sym/laws.md.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -15,15 +16,20 @@ constexpr int kBudget = 12;  // proof steps that a comparison's constructor may 
 // d = left - right, each side with positive coefficients and a constant >= 0.
 void split_sides(const Poly& d, Poly* left, Poly* right) {
   for (const Term& t : d.terms) {
-    if (t.coef > 0) left->terms.push_back(t);
-    else right->terms.push_back({t.mono, -t.coef});
+    if (t.coef > 0)
+      left->terms.push_back(t);
+    else
+      right->terms.push_back({t.mono, -t.coef});
   }
-  if (d.constant >= 0) left->constant = d.constant;
-  else right->constant = -d.constant;
+  if (d.constant >= 0)
+    left->constant = d.constant;
+  else
+    right->constant = -d.constant;
 }
 
 bool fits(const Poly& p) {  // negation is safe
-  return !p.overflow && p.constant != kMin && std::ranges::none_of(p.terms, [](const Term& t) { return t.coef == kMin; });
+  return !p.overflow && p.constant != kMin &&
+         std::ranges::none_of(p.terms, [](const Term& t) { return t.coef == kMin; });
 }
 
 }  // namespace
@@ -61,7 +67,8 @@ Expr Store::Impl::eq(Expr a, Expr b) {
   return intern(Kind::Eq, ops);
 }
 
-// Law 23: a <= b with everything divided by the common factor, the constant rounded; strict where that avoids a constant.
+// Law 23: a <= b with everything divided by the common factor, the constant rounded; strict where that avoids a
+// constant.
 Expr Store::Impl::le(Expr a, Expr b) {
   if (a == b) return constant(1);
   Poly d = add(to_poly(b), to_poly(a), -1);  // >= 0
@@ -73,7 +80,8 @@ Expr Store::Impl::le(Expr a, Expr b) {
   if (r.lo >= 0) return constant(1);
   if (r.hi < 0) return constant(0);
   if (d.terms.size() == 1 && is_boolean(d.terms[0].mono) && (d.terms[0].coef == 1 || d.terms[0].coef == -1)) {
-    return d.terms[0].coef == 1 ? d.terms[0].mono : logical_not(d.terms[0].mono);  // x >= 1, or x <= 0: the rest is bounds
+    return d.terms[0].coef == 1 ? d.terms[0].mono
+                                : logical_not(d.terms[0].mono);  // x >= 1, or x <= 0: the rest is bounds
   }
   Prover k(*this, nullptr, kBudget);
   k.in_scope(a);
@@ -95,11 +103,16 @@ Expr Store::Impl::logical_not(Expr e) {
   const Node& n = node(e);
   auto ops = operands(e);
   switch (n.kind) {
-    case Kind::Const: return constant(n.value == 0);
-    case Kind::Not: return ops[0];
-    case Kind::Le: return store->lt(ops[1], ops[0]);
-    case Kind::Lt: return le(ops[1], ops[0]);
-    default: return intern(Kind::Not, std::span<const Expr>(&e, 1));
+    case Kind::Const:
+      return constant(n.value == 0);
+    case Kind::Not:
+      return ops[0];
+    case Kind::Le:
+      return store->lt(ops[1], ops[0]);
+    case Kind::Lt:
+      return le(ops[1], ops[0]);
+    default:
+      return intern(Kind::Not, std::span<const Expr>(&e, 1));
   }
 }
 
@@ -156,7 +169,9 @@ Expr Store::Impl::select(Expr c, Expr a, Expr b) {
 Expr Store::Impl::rebuild(Prover& k, Expr e, std::span<const Expr> ops) {
   const Node n = node(e);
   switch (n.kind) {
-    case Kind::Const: case Kind::Symbol: return e;
+    case Kind::Const:
+    case Kind::Symbol:
+      return e;
     case Kind::Sum: {
       std::vector<Expr> terms{constant(n.value)};
       for (size_t i = 0; i < ops.size(); i++) terms.push_back(product(ops[i], constant(coefficients(e)[i])));
@@ -167,16 +182,29 @@ Expr Store::Impl::rebuild(Prover& k, Expr e, std::span<const Expr> ops) {
       for (Expr o : ops.subspan(1)) r = product(r, o);
       return r;
     }
-    case Kind::FloorDiv: return floordiv(k, ops[0], ops[1]);
-    case Kind::Mod: return mod(k, ops[0], ops[1]);
-    case Kind::Min: case Kind::Max: return min_max(k, n.kind, ops);
-    case Kind::Select: return select(ops[0], ops[1], ops[2]);
-    case Kind::Eq: return eq(ops[0], ops[1]);
-    case Kind::Le: return le(ops[0], ops[1]);
-    case Kind::Lt: return store->lt(ops[0], ops[1]);
-    case Kind::And: case Kind::Or: return and_or(n.kind, ops);
-    case Kind::Not: return logical_not(ops[0]);
-    case Kind::FloorScale: case Kind::CeilScale: return scale_op(n.kind, ops[0], std::bit_cast<double>(n.value));
+    case Kind::FloorDiv:
+      return floordiv(k, ops[0], ops[1]);
+    case Kind::Mod:
+      return mod(k, ops[0], ops[1]);
+    case Kind::Min:
+    case Kind::Max:
+      return min_max(k, n.kind, ops);
+    case Kind::Select:
+      return select(ops[0], ops[1], ops[2]);
+    case Kind::Eq:
+      return eq(ops[0], ops[1]);
+    case Kind::Le:
+      return le(ops[0], ops[1]);
+    case Kind::Lt:
+      return store->lt(ops[0], ops[1]);
+    case Kind::And:
+    case Kind::Or:
+      return and_or(n.kind, ops);
+    case Kind::Not:
+      return logical_not(ops[0]);
+    case Kind::FloorScale:
+    case Kind::CeilScale:
+      return scale_op(n.kind, ops[0], std::bit_cast<double>(n.value));
   }
   return e;
 }

@@ -51,11 +51,19 @@ struct Evaluator {
     Value a = of(ops[0]);
     if (!a) return {};
     switch (n.kind) {
-      case Kind::Not: return *a == 0;
-      case Kind::Select: return of(ops[*a != 0 ? 1 : 2]);  // the other branch may be missing or overflow
-      case Kind::FloorScale: case Kind::CeilScale: return scale(*a, n);
-      case Kind::And: case Kind::Or: a = *a != 0; break;
-      default: break;
+      case Kind::Not:
+        return *a == 0;
+      case Kind::Select:
+        return of(ops[*a != 0 ? 1 : 2]);  // the other branch may be missing or overflow
+      case Kind::FloorScale:
+      case Kind::CeilScale:
+        return scale(*a, n);
+      case Kind::And:
+      case Kind::Or:
+        a = *a != 0;
+        break;
+      default:
+        break;
     }
     for (Expr o : ops.subspan(1)) {
       Value b = of(o);
@@ -69,17 +77,28 @@ struct Evaluator {
   static Value binary(Kind kind, int64_t a, int64_t b) {
     int64_t r = 0;
     switch (kind) {
-      case Kind::Product: return __builtin_mul_overflow(a, b, &r) ? Value{} : Value{r};
-      case Kind::FloorDiv: return b == 0 ? Value{0} : a == kMin && b == -1 ? Value{} : Value{floor_div(a, b)};
-      case Kind::Mod: return b == 0 ? Value{0} : Value{floor_mod(a, b)};
-      case Kind::Min: return std::min(a, b);
-      case Kind::Max: return std::max(a, b);
-      case Kind::Eq: return a == b;
-      case Kind::Le: return a <= b;
-      case Kind::Lt: return a < b;
-      case Kind::And: return a != 0 && b != 0;
-      case Kind::Or: return a != 0 || b != 0;
-      default: return {};
+      case Kind::Product:
+        return __builtin_mul_overflow(a, b, &r) ? Value{} : Value{r};
+      case Kind::FloorDiv:
+        return b == 0 ? Value{0} : a == kMin && b == -1 ? Value{} : Value{floor_div(a, b)};
+      case Kind::Mod:
+        return b == 0 ? Value{0} : Value{floor_mod(a, b)};
+      case Kind::Min:
+        return std::min(a, b);
+      case Kind::Max:
+        return std::max(a, b);
+      case Kind::Eq:
+        return a == b;
+      case Kind::Le:
+        return a <= b;
+      case Kind::Lt:
+        return a < b;
+      case Kind::And:
+        return a != 0 && b != 0;
+      case Kind::Or:
+        return a != 0 || b != 0;
+      default:
+        return {};
     }
   }
 };
@@ -93,7 +112,8 @@ void visit(const Store::Impl& s, Expr e, std::vector<bool>& seen, std::vector<Ex
 
 }  // namespace
 
-std::optional<int64_t> Store::evaluate(Expr e, const std::function<std::optional<int64_t>(Expr)>& value_of_symbol) const {
+std::optional<int64_t> Store::evaluate(Expr e,
+                                       const std::function<std::optional<int64_t>(Expr)>& value_of_symbol) const {
   return Evaluator{*impl_, value_of_symbol, {}}.of(e);
 }
 
@@ -112,7 +132,8 @@ static Expr substituted(Store::Impl& s, Expr e, const std::unordered_map<uint32_
     return it == by_symbol_id.end() ? e : it->second;
   }
   if (auto it = memo.find(e.id); it != memo.end()) return it->second;
-  bool touched = std::ranges::any_of(s.symbol_sets[s.set_of[e.id]], [&](Expr x) { return by_symbol_id.contains(x.id); });
+  bool touched =
+      std::ranges::any_of(s.symbol_sets[s.set_of[e.id]], [&](Expr x) { return by_symbol_id.contains(x.id); });
   Expr result = e;
   if (touched) {
     auto span = s.operands(e);

@@ -1,7 +1,7 @@
-// Integers that are unknown until run time: tensor dims, element coordinates, shape-tensor values. Expressions are immutable,
-// interned in a Store and named by 32-bit ids, so equality is id equality and everything known about an expression is a
-// side vector indexed by id. Booleans are integers 0 and 1. Arithmetic is over unbounded integers in the laws
-// (sym/laws.md) and over int64 with saturation to "unknown" in the implementation.
+// Integers that are unknown until run time: tensor dims, element coordinates, shape-tensor values. Expressions are
+// immutable, interned in a Store and named by 32-bit ids, so equality is id equality and everything known about an
+// expression is a side vector indexed by id. Booleans are integers 0 and 1. Arithmetic is over unbounded integers in
+// the laws (sym/laws.md) and over int64 with saturation to "unknown" in the implementation.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -33,10 +33,15 @@ enum class Kind : uint8_t {
   Product,   // two or more factors, none Const or Sum-free constant; coefficient lives in the enclosing Sum
   FloorDiv,  // floor(a / b); 0 when b == 0 (so that straight-line host code cannot trap)
   Mod,       // a - b * floor(a / b); 0 when b == 0
-  Min, Max,  // n-ary, sorted
-  Select,    // a != 0 ? b : c
-  Eq, Le, Lt,  // 0 or 1
-  And, Or, Not,  // n-ary, n-ary, unary over booleans
+  Min,
+  Max,     // n-ary, sorted
+  Select,  // a != 0 ? b : c
+  Eq,
+  Le,
+  Lt,  // 0 or 1
+  And,
+  Or,
+  Not,         // n-ary, n-ary, unary over booleans
   FloorScale,  // floor(double(a) * scale), the size rule of Resize; scale is a double constant
   CeilScale,
 };
@@ -135,7 +140,8 @@ class Store {
   // Narrows what is known of a symbol for ever (user ranges: N=1..8). Invalidates cached bounds.
   void restrict(Expr symbol, Bounds bounds);
 
-  // The value for given symbol values, or nothing if one is missing or an overflow occurs. Semantics of the host program.
+  // The value for given symbol values, or nothing if one is missing or an overflow occurs. Semantics of the host
+  // program.
   std::optional<int64_t> evaluate(Expr e, const std::function<std::optional<int64_t>(Expr)>& value_of_symbol) const;
 
   size_t size() const;  // nodes made so far
@@ -178,8 +184,8 @@ class Facts {
   std::shared_ptr<const Learned> learned_;  // shared between copies; null when nothing was assumed
 };
 
-// Text: N*C + 2, (H + 1)//2, H % 32, min(a, b), max(a, b), select(c, a, b), a == b, a <= b, a < b, a and b, a or b, not a,
-// floor_scale(x, 0.5), ceil_scale(x, 0.5). Precedence as in Python. parse(print(e)) is e. Symbol names that are not
+// Text: N*C + 2, (H + 1)//2, H % 32, min(a, b), max(a, b), select(c, a, b), a == b, a <= b, a < b, a and b, a or b, not
+// a, floor_scale(x, 0.5), ceil_scale(x, 0.5). Precedence as in Python. parse(print(e)) is e. Symbol names that are not
 // identifiers ([A-Za-z_][A-Za-z0-9_.]*) are written in backquotes with backslash escapes.
 std::string print(const Store& store, Expr e);
 // Unknown names become Dim symbols when declare_unknown, else an error.

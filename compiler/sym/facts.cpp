@@ -36,8 +36,12 @@ Tri decide(Store::Impl& s, Prover& k, Expr c) {
   auto span = s.operands(c);
   std::vector<Expr> ops(span.begin(), span.end());
   switch (n.kind) {
-    case Kind::Eq: case Kind::Le: case Kind::Lt: return decide_comparison(s, k, c);
-    case Kind::Not: return negate(decide(s, k, ops[0]));
+    case Kind::Eq:
+    case Kind::Le:
+    case Kind::Lt:
+      return decide_comparison(s, k, c);
+    case Kind::Not:
+      return negate(decide(s, k, ops[0]));
     case Kind::And:
     case Kind::Or: {
       Tri stop = n.kind == Kind::And ? Tri::No : Tri::Yes, all = negate(stop);

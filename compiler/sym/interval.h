@@ -1,6 +1,6 @@
 // Bounds and congruences of one node from those of its operands. Templates, because the Store computes them once from
-// declared bounds while a prover recomputes them under its facts. kMin and kMax stand for the infinities; results that do
-// not fit saturate to them, which only loosens a bound. Private to compiler/sym.
+// declared bounds while a prover recomputes them under its facts. kMin and kMax stand for the infinities; results that
+// do not fit saturate to them, which only loosens a bound. Private to compiler/sym.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -66,8 +66,10 @@ Bounds node_bounds(const Store::Impl& s, Expr e, Get get) {
   const Node& n = s.node(e);
   auto ops = s.operands(e);
   switch (n.kind) {
-    case Kind::Const: return {n.value, n.value};
-    case Kind::Symbol: return get(e);
+    case Kind::Const:
+      return {n.value, n.value};
+    case Kind::Symbol:
+      return get(e);
     case Kind::Sum: {
       Bounds r{n.value, n.value};
       auto cs = s.coefficients(e);
@@ -79,8 +81,10 @@ Bounds node_bounds(const Store::Impl& s, Expr e, Get get) {
       for (Expr o : ops) r = mul_bounds(r, get(o));
       return r;
     }
-    case Kind::FloorDiv: return div_bounds(get(ops[0]), get(ops[1]));
-    case Kind::Mod: return mod_bounds(get(ops[0]), get(ops[1]));
+    case Kind::FloorDiv:
+      return div_bounds(get(ops[0]), get(ops[1]));
+    case Kind::Mod:
+      return mod_bounds(get(ops[0]), get(ops[1]));
     case Kind::Min:
     case Kind::Max: {
       Bounds r = get(ops[0]);
@@ -91,13 +95,21 @@ Bounds node_bounds(const Store::Impl& s, Expr e, Get get) {
       }
       return r;
     }
-    case Kind::Select: return hull(get(ops[1]), get(ops[2]));
-    case Kind::Eq: case Kind::Le: case Kind::Lt: case Kind::And: case Kind::Or: case Kind::Not: return {0, 1};
+    case Kind::Select:
+      return hull(get(ops[1]), get(ops[2]));
+    case Kind::Eq:
+    case Kind::Le:
+    case Kind::Lt:
+    case Kind::And:
+    case Kind::Or:
+    case Kind::Not:
+      return {0, 1};
     case Kind::FloorScale:
     case Kind::CeilScale: {
       double scale = std::bit_cast<double>(n.value);
       Bounds a = get(ops[0]);
-      int64_t x = scale_ext(a.lo, scale, n.kind == Kind::CeilScale), y = scale_ext(a.hi, scale, n.kind == Kind::CeilScale);
+      int64_t x = scale_ext(a.lo, scale, n.kind == Kind::CeilScale),
+              y = scale_ext(a.hi, scale, n.kind == Kind::CeilScale);
       return {std::min(x, y), std::max(x, y)};
     }
   }
@@ -126,7 +138,8 @@ inline Congruence add_congruence(Congruence a, Congruence b, int64_t k) {
   return make_congruence(wide_gcd(a.modulus, Wide(b.modulus) * k), Wide(a.remainder) + Wide(b.remainder) * k);
 }
 inline Congruence mul_congruence(Congruence a, Congruence b) {
-  Wide m = wide_gcd(wide_gcd(Wide(a.modulus) * b.modulus, Wide(a.modulus) * b.remainder), Wide(b.modulus) * a.remainder);
+  Wide m =
+      wide_gcd(wide_gcd(Wide(a.modulus) * b.modulus, Wide(a.modulus) * b.remainder), Wide(b.modulus) * a.remainder);
   return make_congruence(m, Wide(a.remainder) * b.remainder);
 }
 inline Congruence join_congruence(Congruence a, Congruence b) {
@@ -143,8 +156,12 @@ inline Congruence stronger(Congruence a, Congruence b) {
 inline Bounds tighten(Bounds b, Congruence c) {
   if (c.modulus == 0) return intersect(b, {c.remainder, c.remainder});
   if (c.modulus == 1) return b;
-  auto up = [&](int64_t v) { return saturate(Wide(v) + static_cast<int64_t>((((Wide(c.remainder) - v) % c.modulus) + c.modulus) % c.modulus)); };
-  auto down = [&](int64_t v) { return saturate(Wide(v) - static_cast<int64_t>((((Wide(v) - c.remainder) % c.modulus) + c.modulus) % c.modulus)); };
+  auto up = [&](int64_t v) {
+    return saturate(Wide(v) + static_cast<int64_t>((((Wide(c.remainder) - v) % c.modulus) + c.modulus) % c.modulus));
+  };
+  auto down = [&](int64_t v) {
+    return saturate(Wide(v) - static_cast<int64_t>((((Wide(v) - c.remainder) % c.modulus) + c.modulus) % c.modulus));
+  };
   return {b.lo == kMin ? kMin : up(b.lo), b.hi == kMax ? kMax : down(b.hi)};
 }
 
@@ -153,8 +170,10 @@ Congruence node_congruence(const Store::Impl& s, Expr e, Get get) {
   const Node& n = s.node(e);
   auto ops = s.operands(e);
   switch (n.kind) {
-    case Kind::Const: return {0, n.value};
-    case Kind::Symbol: return get(e);
+    case Kind::Const:
+      return {0, n.value};
+    case Kind::Symbol:
+      return get(e);
     case Kind::Sum: {
       Congruence r{0, n.value};
       auto cs = s.coefficients(e);
@@ -171,8 +190,9 @@ Congruence node_congruence(const Store::Impl& s, Expr e, Get get) {
       Congruence a = get(ops[0]), b = get(ops[1]);
       if (b.modulus != 0 || b.remainder <= 0) return {};
       int64_t d = b.remainder;
-      if (n.kind == Kind::Mod) return a.modulus == 0 ? Congruence{0, floor_mod(a.remainder, d)}
-                                                     : make_congruence(wide_gcd(a.modulus, d), a.remainder);
+      if (n.kind == Kind::Mod)
+        return a.modulus == 0 ? Congruence{0, floor_mod(a.remainder, d)}
+                              : make_congruence(wide_gcd(a.modulus, d), a.remainder);
       return a.modulus % d == 0 ? make_congruence(a.modulus / d, floor_div(a.remainder, d)) : Congruence{};
     }
     case Kind::Min:
@@ -181,8 +201,10 @@ Congruence node_congruence(const Store::Impl& s, Expr e, Get get) {
       for (Expr o : ops.subspan(1)) r = join_congruence(r, get(o));
       return r;
     }
-    case Kind::Select: return join_congruence(get(ops[1]), get(ops[2]));
-    default: return {};
+    case Kind::Select:
+      return join_congruence(get(ops[1]), get(ops[2]));
+    default:
+      return {};
   }
 }
 

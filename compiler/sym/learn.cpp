@@ -1,5 +1,5 @@
-// What an assumed condition teaches. An equality is solved for one of its terms, which is then replaced everywhere; the rest
-// become bounds of single terms where possible, and inequalities between terms otherwise.
+// What an assumed condition teaches. An equality is solved for one of its terms, which is then replaced everywhere; the
+// rest become bounds of single terms where possible, and inequalities between terms otherwise.
 #include "sym/learn.h"
 
 #include <algorithm>
@@ -18,21 +18,27 @@ void Learner::learn(Expr condition) {
   std::vector<Expr> ops(span.begin(), span.end());
   auto difference = [&] { return s_.add(s_.to_poly(ops[1]), s_.to_poly(ops[0]), -1); };  // right - left
   switch (n.kind) {
-    case Kind::Const: return;  // known already, or the assumptions contradict each other and anything may be said
+    case Kind::Const:
+      return;  // known already, or the assumptions contradict each other and anything may be said
     case Kind::And:
       for (Expr o : ops) learn(o);
       return;
-    case Kind::Eq: return equal(difference());
-    case Kind::Le: return nonneg(difference());
-    case Kind::Lt: return nonneg(s_.add(difference(), {.constant = 1}, -1));
+    case Kind::Eq:
+      return equal(difference());
+    case Kind::Le:
+      return nonneg(difference());
+    case Kind::Lt:
+      return nonneg(s_.add(difference(), {.constant = 1}, -1));
     case Kind::Not: {
       l_.truths.push_back(c);
       l_.replace[ops[0].id] = s_.constant(0);
       if (s_.node(ops[0]).kind != Kind::Eq) return;
       Poly d = s_.add(s_.to_poly(s_.operands(ops[0])[0]), s_.to_poly(s_.operands(ops[0])[1]), -1);
       Bounds b = Prover(s_, &l_).bounds(d);
-      if (b.lo >= 0) nonneg(s_.add(d, {.constant = 1}, -1));
-      else if (b.hi <= 0) nonneg(s_.add(scaled(d, -1), {.constant = 1}, -1));
+      if (b.lo >= 0)
+        nonneg(s_.add(d, {.constant = 1}, -1));
+      else if (b.hi <= 0)
+        nonneg(s_.add(scaled(d, -1), {.constant = 1}, -1));
       return;
     }
     default:

@@ -10,8 +10,8 @@ class Learner {
   void learn(Expr condition);
 
  private:
-  void equal(Poly d);               // d == 0
-  void nonneg(Poly d);              // d >= 0
+  void equal(Poly d);   // d == 0
+  void nonneg(Poly d);  // d >= 0
   void bound(Expr mono, Bounds b);
   void solve(Expr mono, Expr value);
   bool contains(Expr e, Expr part) const;

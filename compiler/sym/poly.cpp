@@ -110,8 +110,10 @@ std::optional<Expr> Store::Impl::div_monomials(Expr a, Expr b) {
   std::vector<Expr> rest;
   size_t j = 0;
   for (Expr f : x) {
-    if (j < y.size() && f == y[j]) j++;
-    else rest.push_back(f);
+    if (j < y.size() && f == y[j])
+      j++;
+    else
+      rest.push_back(f);
   }
   if (j != y.size()) return std::nullopt;
   if (rest.empty()) return constant(1);

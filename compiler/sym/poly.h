@@ -1,6 +1,6 @@
 // Sums as polynomials over atoms, the working form of the canonical constructors and of the prover: constant + sum of
-// coefficient * monomial, where a monomial is an atom or a Product node. Arithmetic is checked: a result that does not fit
-// int64 sets `overflow`, which spreads, and whoever sees it keeps the expression as it was written.
+// coefficient * monomial, where a monomial is an atom or a Product node. Arithmetic is checked: a result that does not
+// fit int64 sets `overflow`, which spreads, and whoever sees it keeps the expression as it was written.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -84,26 +84,53 @@ struct Printer {
     const Node& n = s.node(e);
     auto at = [&](Level l) { return *level = l; };
     switch (n.kind) {
-      case Kind::Const: at(n.value < 0 ? kUnary : kAtom); return std::to_string(n.value);
+      case Kind::Const:
+        at(n.value < 0 ? kUnary : kAtom);
+        return std::to_string(n.value);
       case Kind::Symbol: {
         const std::string& name = s.symbols[static_cast<size_t>(n.value)].name;
         return identifier(name) ? name : quoted(name);
       }
-      case Kind::Sum: at(n.count == 1 && n.value == 0 ? kMul : kAdd); return sum(e);
-      case Kind::Product: at(kMul); return infix(e, "*", kUnary);
-      case Kind::FloorDiv: at(kMul); return infix(e, "//", kUnary);
-      case Kind::Mod: at(kMul); return infix(e, " % ", kUnary);
-      case Kind::Eq: at(kCompare); return infix(e, " == ", kAdd);
-      case Kind::Le: at(kCompare); return infix(e, " <= ", kAdd);
-      case Kind::Lt: at(kCompare); return infix(e, " < ", kAdd);
-      case Kind::And: at(kAnd); return infix(e, " and ", kNot);
-      case Kind::Or: at(kOr); return infix(e, " or ", kAnd);
-      case Kind::Not: at(kNot); return "not " + of(s.operands(e)[0], kNot);
-      case Kind::Min: return call("min", e);
-      case Kind::Max: return call("max", e);
-      case Kind::Select: return call("select", e);
-      case Kind::FloorScale: return call("floor_scale", e);
-      case Kind::CeilScale: return call("ceil_scale", e);
+      case Kind::Sum:
+        at(n.count == 1 && n.value == 0 ? kMul : kAdd);
+        return sum(e);
+      case Kind::Product:
+        at(kMul);
+        return infix(e, "*", kUnary);
+      case Kind::FloorDiv:
+        at(kMul);
+        return infix(e, "//", kUnary);
+      case Kind::Mod:
+        at(kMul);
+        return infix(e, " % ", kUnary);
+      case Kind::Eq:
+        at(kCompare);
+        return infix(e, " == ", kAdd);
+      case Kind::Le:
+        at(kCompare);
+        return infix(e, " <= ", kAdd);
+      case Kind::Lt:
+        at(kCompare);
+        return infix(e, " < ", kAdd);
+      case Kind::And:
+        at(kAnd);
+        return infix(e, " and ", kNot);
+      case Kind::Or:
+        at(kOr);
+        return infix(e, " or ", kAnd);
+      case Kind::Not:
+        at(kNot);
+        return "not " + of(s.operands(e)[0], kNot);
+      case Kind::Min:
+        return call("min", e);
+      case Kind::Max:
+        return call("max", e);
+      case Kind::Select:
+        return call("select", e);
+      case Kind::FloorScale:
+        return call("floor_scale", e);
+      case Kind::CeilScale:
+        return call("ceil_scale", e);
     }
     return {};
   }

@@ -1,5 +1,5 @@
-// The search for a lower bound: intervals, then case splits, elimination, division bounds and known inequalities, each of
-// which leaves a polynomial that is nowhere larger than the goal and has one difficulty less.
+// The search for a lower bound: intervals, then case splits, elimination, division bounds and known inequalities, each
+// of which leaves a polynomial that is nowhere larger than the goal and has one difficulty less.
 #include "sym/prover.h"
 
 #include <algorithm>
@@ -23,6 +23,9 @@ Bounds Prover::bounds(Expr e) {
     b = intersect(b, node_bounds(s_, e, [this](Expr o) { return bounds(o); }));
   }
   if (auto it = learned_->bounds.find(e.id); it != learned_->bounds.end()) b = intersect(b, it->second);
+  if (auto it = learned_->replace.find(e.id); it != learned_->replace.end() && s_.is_const(it->second)) {
+    b = {s_.node(it->second).value, s_.node(it->second).value};
+  }
   b = tighten(b, congruence(e));
   bounds_memo_[e.id] = b;
   return b;
@@ -65,7 +68,8 @@ bool Prover::positive(Expr e) {
     std::vector<Expr> factors(ops.begin(), ops.end());
     return std::ranges::all_of(factors, [this](Expr f) { return positive(f); });
   }
-  for (size_t i = 0; i < scope_.size(); i++) {  // an index exists, so its extent >= 1, so every factor >= 0 of it is >= 1
+  for (size_t i = 0; i < scope_.size();
+       i++) {  // an index exists, so its extent >= 1, so every factor >= 0 of it is >= 1
     Expr extent = s_.symbols[static_cast<size_t>(s_.node(scope_[i]).value)].extent;
     if (extent == e) return true;
     if (bounds(e).lo < 0) continue;
@@ -148,9 +152,12 @@ bool Prover::eliminate(const Poly& p, Expr atom, int depth) {
   Poly slope, rest{.constant = p.constant};
   for (const Term& t : p.terms) {
     auto m = s_.div_monomials(t.mono, atom);
-    if (!m) rest.terms.push_back(t);
-    else if (s_.is_const(*m)) slope = s_.add(slope, {.constant = t.coef});
-    else slope = s_.add(slope, {.terms = {{*m, t.coef}}});
+    if (!m)
+      rest.terms.push_back(t);
+    else if (s_.is_const(*m))
+      slope = s_.add(slope, {.constant = t.coef});
+    else
+      slope = s_.add(slope, {.terms = {{*m, t.coef}}});
   }
   Bounds b = bounds(atom);
   Poly low{.constant = b.lo}, high{.constant = b.hi};
@@ -260,7 +267,7 @@ bool Prover::by_facts(const Poly& p, int depth) {
   return std::ranges::any_of(learned_->nonneg, [&](const Poly& f) { return by_fact(p, f, depth); });
 }
 
-// p >= 0 follows from |u| * p - |v| * m * fact >= 0, where the multiple of the fact cancels a term that lowers p (law 34).
+// p >= 0 follows from u * p - v * m * fact > -u, where the multiple of the fact cancels a term that lowers p (law 34).
 bool Prover::by_fact(const Poly& p, const Poly& fact, int depth) {
   for (const Term& low : p.terms) {
     if (scale_bounds(bounds(low.mono), low.coef).lo >= 0) continue;
@@ -269,7 +276,9 @@ bool Prover::by_fact(const Poly& p, const Poly& fact, int depth) {
       auto m = s_.div_monomials(low.mono, t.mono);
       if (!m || bounds(*m).lo < 0 || t.coef == kMin || low.coef == kMin) continue;
       Poly multiple = scaled(s_.mul(fact, s_.to_poly(*m)), low.coef < 0 ? -low.coef : low.coef);
-      if (prove_nonneg(s_.add(scaled(p, t.coef < 0 ? -t.coef : t.coef), multiple, -1), depth - 1)) return true;
+      int64_t u = t.coef < 0 ? -t.coef : t.coef;
+      Poly left = s_.add(s_.add(scaled(p, u), multiple, -1), {.constant = u - 1});
+      if (prove_nonneg(left, depth - 1)) return true;
     }
   }
   return false;

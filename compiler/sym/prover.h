@@ -1,6 +1,6 @@
-// Decides inequalities: is a polynomial >= 0 for every legal value of its symbols? Intervals first; where they fail, atoms are
-// eliminated one at a time at the end of their range that makes the polynomial smallest (laws 30 to 35). A proof is found
-// or not within a budget, so "false" means "not proved". Private to compiler/sym.
+// Decides inequalities: is a polynomial >= 0 for every legal value of its symbols? Intervals first; where they fail,
+// atoms are eliminated one at a time at the end of their range that makes the polynomial smallest (laws 30 to 35). A
+// proof is found or not within a budget, so "false" means "not proved". Private to compiler/sym.
 #pragma once
 #include <memory>
 #include <unordered_map>
@@ -55,8 +55,8 @@ class Prover {
   const Learned* learned_;
   int budget_, steps_left_ = 0;
   bool searching_ = false;
-  std::vector<Expr> scope_;   // index symbols
-  std::vector<Poly> local_;   // >= 0 within the case being proved
+  std::vector<Expr> scope_;  // index symbols
+  std::vector<Poly> local_;  // >= 0 within the case being proved
   std::unordered_map<uint32_t, Bounds> bounds_memo_;
   std::unordered_map<uint32_t, Congruence> congruence_memo_;
 };

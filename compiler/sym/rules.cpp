@@ -1,5 +1,5 @@
-// Matching of the rows of rules.def. Sums and products match up to order: structured parts of a pattern look for a part of the
-// subject, bound names are taken out of it, and the last free name takes what is left.
+// Matching of the rows of rules.def. Sums and products match up to order: structured parts of a pattern look for a part
+// of the subject, bound names are taken out of it, and the last free name takes what is left.
 #include "sym/rules.h"
 
 #include <algorithm>
@@ -49,22 +49,31 @@ class Matcher {
   bool match(Expr pat, Expr e, const Next& next) {
     const Node& n = p_.node(pat);
     switch (n.kind) {
-      case Kind::Const: return s_.is_const(e, n.value) && next();
-      case Kind::Symbol: return bind(pat, e, next);
-      case Kind::Sum: return match_sum(free_last(p_.operands(pat)), 0, s_.to_poly(e), next);
-      case Kind::Product: return match_product(free_last(p_.operands(pat)), 0, as_factors(e), next);
-      default: break;
+      case Kind::Const:
+        return s_.is_const(e, n.value) && next();
+      case Kind::Symbol:
+        return bind(pat, e, next);
+      case Kind::Sum:
+        return match_sum(free_last(p_.operands(pat)), 0, s_.to_poly(e), next);
+      case Kind::Product:
+        return match_product(free_last(p_.operands(pat)), 0, as_factors(e), next);
+      default:
+        break;
     }
     if (s_.node(e).kind != n.kind) return false;
     auto span = s_.operands(e);
     std::vector<Expr> ops(span.begin(), span.end());
     switch (n.kind) {
-      case Kind::Min: case Kind::Max: case Kind::And: case Kind::Or:
+      case Kind::Min:
+      case Kind::Max:
+      case Kind::And:
+      case Kind::Or:
         return match_nary(n.kind, p_.operands(pat)[0], p_.operands(pat)[1], ops, next);
       case Kind::Eq:
         if (match_list(p_.operands(pat), {ops[1], ops[0]}, 0, next)) return true;
         [[fallthrough]];
-      default: return match_list(p_.operands(pat), ops, 0, next);
+      default:
+        return match_list(p_.operands(pat), ops, 0, next);
     }
   }
 
@@ -81,18 +90,31 @@ class Matcher {
         o.push_back(s.constant(n.value));
         return s.add(o);
       }
-      case Kind::Product: return s.mul(o);
-      case Kind::FloorDiv: return s.floordiv(o[0], o[1]);
-      case Kind::Mod: return s.mod(o[0], o[1]);
-      case Kind::Min: return s.min(o[0], o[1]);
-      case Kind::Max: return s.max(o[0], o[1]);
-      case Kind::Select: return s.select(o[0], o[1], o[2]);
-      case Kind::Eq: return s.eq(o[0], o[1]);
-      case Kind::Le: return s.le(o[0], o[1]);
-      case Kind::Lt: return s.lt(o[0], o[1]);
-      case Kind::Not: return s.logical_not(o[0]);
-      case Kind::And: case Kind::Or: return s_.and_or(n.kind, o);
-      default: internal_error("rules use no such operator", __FILE__, __LINE__);
+      case Kind::Product:
+        return s.mul(o);
+      case Kind::FloorDiv:
+        return s.floordiv(o[0], o[1]);
+      case Kind::Mod:
+        return s.mod(o[0], o[1]);
+      case Kind::Min:
+        return s.min(o[0], o[1]);
+      case Kind::Max:
+        return s.max(o[0], o[1]);
+      case Kind::Select:
+        return s.select(o[0], o[1], o[2]);
+      case Kind::Eq:
+        return s.eq(o[0], o[1]);
+      case Kind::Le:
+        return s.le(o[0], o[1]);
+      case Kind::Lt:
+        return s.lt(o[0], o[1]);
+      case Kind::Not:
+        return s.logical_not(o[0]);
+      case Kind::And:
+      case Kind::Or:
+        return s_.and_or(n.kind, o);
+      default:
+        internal_error("rules use no such operator", __FILE__, __LINE__);
     }
   }
 
@@ -158,7 +180,8 @@ class Matcher {
       if (p_.symbols[static_cast<size_t>(p_.node(part).value)].name[0] == 'k') {
         Poly without = rest;
         without.constant = 0;
-        return rest.constant != 0 && bind(part, s_.constant(rest.constant), [&] { return match_sum(parts, i + 1, without, next); });
+        return rest.constant != 0 &&
+               bind(part, s_.constant(rest.constant), [&] { return match_sum(parts, i + 1, without, next); });
       }
       if (i + 1 == parts.size()) return bind(part, s_.from_poly(rest), next);
     }
@@ -229,13 +252,28 @@ void declare_rule_names(Store& store) {
 int64_t rule_weight(const Store& store, Expr e) {
   int64_t w = 0;
   switch (store.kind(e)) {
-    case Kind::Const: case Kind::Symbol: return 1;
-    case Kind::Sum: w = 1 + (store.sum_constant(e) != 0); break;
-    case Kind::Product: w = 2; break;
-    case Kind::FloorDiv: case Kind::Mod: w = 16; break;
-    case Kind::Select: w = 12; break;
-    case Kind::Min: case Kind::Max: w = 8; break;
-    default: w = 2;
+    case Kind::Const:
+    case Kind::Symbol:
+      return 1;
+    case Kind::Sum:
+      w = 1 + (store.sum_constant(e) != 0);
+      break;
+    case Kind::Product:
+      w = 2;
+      break;
+    case Kind::FloorDiv:
+    case Kind::Mod:
+      w = 16;
+      break;
+    case Kind::Select:
+      w = 12;
+      break;
+    case Kind::Min:
+    case Kind::Max:
+      w = 8;
+      break;
+    default:
+      w = 2;
   }
   for (Expr o : store.operands(e)) w += rule_weight(store, o);
   return w;

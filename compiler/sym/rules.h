@@ -1,6 +1,6 @@
-// The table of guarded rewrite rules (rules.def) and its application. Rows are text, read by the parser of expressions: names
-// starting with k stand for constants, p and q for booleans, all others for any integer expression. Private to compiler/sym
-// and its tests.
+// The table of guarded rewrite rules (rules.def) and its application. Rows are text, read by the parser of expressions:
+// names starting with k stand for constants, p and q for booleans, all others for any integer expression. Private to
+// compiler/sym and its tests.
 #pragma once
 #include <span>
 #include <string_view>

@@ -27,10 +27,12 @@ uint64_t hash_text(std::string_view s) {  // FNV-1a
 bool Store::Impl::equals(const Node& n, Expr candidate, std::span<const Expr> ops, std::span<const int64_t> cs) const {
   const Node& c = node(candidate);
   return c.hash == n.hash && c.kind == n.kind && c.value == n.value && c.opaque == n.opaque && c.count == n.count &&
-         std::ranges::equal(operands(candidate), ops) && (cs.empty() || std::ranges::equal(coefficients(candidate), cs));
+         std::ranges::equal(operands(candidate), ops) &&
+         (cs.empty() || std::ranges::equal(coefficients(candidate), cs));
 }
 
-Expr Store::Impl::intern(Kind kind, std::span<const Expr> ops, int64_t value, std::span<const int64_t> cs, bool opaque) {
+Expr Store::Impl::intern(Kind kind, std::span<const Expr> ops, int64_t value, std::span<const int64_t> cs,
+                         bool opaque) {
   Node n{.kind = kind, .opaque = opaque, .count = static_cast<uint32_t>(ops.size()), .value = value};
   uint64_t h = combine(static_cast<uint64_t>(kind) * 2 + opaque, static_cast<uint64_t>(value));
   for (Expr o : ops) h = combine(h, node(o).hash);
@@ -75,7 +77,9 @@ void Store::Impl::rehash(size_t slots) {
 
 Expr Store::Impl::add_symbol(std::string name, SymbolKind kind, Bounds b, Expr extent) {
   Expr e{static_cast<uint32_t>(nodes.size())};
-  nodes.push_back({.kind = Kind::Symbol, .symbol_kind = kind, .value = static_cast<int64_t>(symbols.size()),
+  nodes.push_back({.kind = Kind::Symbol,
+                   .symbol_kind = kind,
+                   .value = static_cast<int64_t>(symbols.size()),
                    .hash = combine(hash_text(name), static_cast<uint64_t>(kind))});
   by_name.emplace(name, e.id);
   symbols.push_back({std::move(name), b, extent});

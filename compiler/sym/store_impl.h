@@ -1,6 +1,6 @@
 // Inside the Store: nodes in one vector, operands and coefficients in two pools, everything known about a node in side
-// vectors indexed by id. An operand's id is always smaller than its user's, so one forward sweep recomputes any side vector.
-// Private to compiler/sym.
+// vectors indexed by id. An operand's id is always smaller than its user's, so one forward sweep recomputes any side
+// vector. Private to compiler/sym.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -21,7 +21,7 @@ struct Node {
   bool opaque = false;  // Sum or Product whose folding overflows int64: kept as written, an atom to everything else
   uint32_t first = 0, count = 0;  // in Impl::pool
   uint32_t first_coef = 0;        // in Impl::coefs (Sum)
-  int64_t value = 0;              // Const: value; Sum: constant; Symbol: index in Impl::symbols; scales: bits of the double
+  int64_t value = 0;  // Const: value; Sum: constant; Symbol: index in Impl::symbols; scales: bits of the double
   uint64_t hash = 0;
 };
 
@@ -44,7 +44,7 @@ struct Store::Impl {
   std::vector<Congruence> congruences;
   std::vector<uint32_t> set_of;  // index in symbol_sets
   std::vector<std::vector<Expr>> symbol_sets;
-  std::unordered_map<uint64_t, uint32_t> set_unions;             // (a, b) -> union
+  std::unordered_map<uint64_t, uint32_t> set_unions;  // (a, b) -> union
   std::unordered_map<uint64_t, std::vector<uint32_t>> set_by_hash;
 
   // --- nodes (store.cpp)

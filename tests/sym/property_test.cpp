@@ -1,5 +1,5 @@
-// Random expressions with fixed seeds: construction, printing, substitution, bounds, congruences and simplification must never
-// change a value, and the prover must never contradict one.
+// Random expressions with fixed seeds: construction, printing, substitution, bounds, congruences and simplification
+// must never change a value, and the prover must never contradict one.
 #include "catch.h"
 #include "random_expr.h"
 #include "sym/expr.h"
@@ -32,8 +32,8 @@ TEST_CASE("constructors keep the value, bounds and congruences hold") {
       int64_t expected = reference(t, values);
       auto got = s.evaluate(e, symbols.lookup(values));
       if (got != expected || !within(s.bounds(e), expected) || !satisfies(s.congruence(e), expected)) {
-        INFO(text << " tree " << n << " at H=" << values[0] << " W=" << values[1] << " D=" << values[2] << " i=" << values[3]
-                  << " j=" << values[4] << " bounds " << s.bounds(e).lo << ".." << s.bounds(e).hi);
+        INFO(text << " tree " << n << " at H=" << values[0] << " W=" << values[1] << " D=" << values[2] << " i="
+                  << values[3] << " j=" << values[4] << " bounds " << s.bounds(e).lo << ".." << s.bounds(e).hi);
         REQUIRE(got == std::optional<int64_t>(expected));
         REQUIRE(within(s.bounds(e), expected));
         REQUIRE(satisfies(s.congruence(e), expected));
@@ -96,7 +96,8 @@ TEST_CASE("the prover and the simplifier are sound under assumptions") {
     decided += answer != Tri::Unknown;
     for (int k = 0; k < 150; k++) {
       auto values = symbols.values(r);
-      if (!std::all_of(assumed.begin(), assumed.end(), [&](const Tree& a) { return reference(a, values) != 0; })) continue;
+      if (!std::all_of(assumed.begin(), assumed.end(), [&](const Tree& a) { return reference(a, values) != 0; }))
+        continue;
       tested++;
       int64_t expected = reference(term, values);
       bool holds = reference(goal, values) != 0;
@@ -108,7 +109,8 @@ TEST_CASE("the prover and the simplifier are sound under assumptions") {
       INFO("case " << n << " given " << given << " at H=" << values[0] << " W=" << values[1] << " D=" << values[2]
                    << " i=" << values[3] << " j=" << values[4]);
       INFO(print(s, condition) << " answered " << int(answer) << "; " << print(s, e) << " became " << print(s, simple)
-                               << " bounds " << bounds.lo << ".." << bounds.hi << ", expected " << expected << ", holds " << holds);
+                               << " bounds " << bounds.lo << ".." << bounds.hi << ", expected " << expected
+                               << ", holds " << holds);
       REQUIRE(ok);
     }
   }
