@@ -24,7 +24,7 @@ Packing pack(std::span<const Life> buffers) {
     if (buffers[i].size == 0) continue;
     order.push_back(i);
     total += round_up(std::min(buffers[i].size, kTooMuch), kDataAlignment);
-    result.overflow = total > kTooMuch;
+    result.overflow = total >= kTooMuch;
     if (result.overflow) return result;
   }
   std::stable_sort(order.begin(), order.end(),

@@ -17,7 +17,7 @@ struct Life {
 struct Packing {
   std::vector<uint64_t> offsets;  // multiples of 256, one for each buffer
   uint64_t peak = 0;              // bytes, a multiple of 256
-  bool overflow = false;          // the sum of sizes exceeds 2^62: nothing can be allocated
+  bool overflow = false;          // the sum of sizes reaches 2^62: nothing can be allocated
 };
 
 // Largest first, each at the lowest gap among those alive at the same time; ties by position. Deterministic.

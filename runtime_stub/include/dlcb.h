@@ -22,7 +22,7 @@ typedef struct dlcb_context dlcb_context;
 
 typedef enum dlcb_status {
   DLCB_OK = 0,
-  DLCB_BAD_ARGUMENT = 1,    // null pointer, wrong count, unknown name
+  DLCB_BAD_ARGUMENT = 1,    // null pointer, wrong count, a file that cannot be opened, memory that cannot be used
   DLCB_BAD_BUNDLE = 2,      // not a bundle, damaged
   DLCB_BAD_VERSION = 3,     // written by another format version
   DLCB_NO_TARGET = 4,       // no code for this device
@@ -80,13 +80,16 @@ void dlcb_context_free(dlcb_context* context);
 
 // Resolves dims and checks every guard for these inputs; writes output shapes. out_shapes[i] must hold
 // dlcb_output_rank(i) entries; out_workspace_bytes may be NULL. inputs' data pointers may be NULL unless the host program
-// reads them. DLCB_INPUT_REFUSED: nothing was run.
+// reads them. A dim that is known only once the model has run (NonZero) is written as -1. DLCB_INPUT_REFUSED: nothing was run.
 dlcb_status dlcb_resolve(dlcb_context* context, const DLTensor* inputs, int n_inputs, int64_t* const* out_shapes, size_t* out_workspace_bytes);
 
 // Runs the model on `stream` (a CUstream, NULL: the default stream; ignored by the simulator). Inputs may be on the device,
 // or on the host (then they are copied). Each output either has data != NULL and the right dtype and shape (device or
 // host memory, contiguous), or data == NULL: then the context owns the memory, valid until the next invoke, and fills in
-// data, dtype, device and shape (outputs[i].shape must hold the rank's entries). Asynchronous unless a host tensor is involved.
+// data, dtype, device and shape (outputs[i].shape must hold the rank's entries); passing such a tensor again as an output
+// asks for the same anew, and as an input of the next invoke it may be used. Outputs must not overlap inputs. Asynchronous
+// unless a host tensor is involved. A context uses one stream at a time: a call with another stream first waits for the
+// work of the previous one, which must still exist.
 dlcb_status dlcb_invoke(dlcb_context* context, const DLTensor* inputs, int n_inputs, DLTensor* outputs, int n_outputs, void* stream);
 
 // The message of the last failing call on this context, or (context == NULL) of this thread's last failing load.

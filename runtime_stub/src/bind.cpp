@@ -19,14 +19,19 @@ uint64_t bytes_of(const DLTensor& t) { return byte_size(dims_of(t), t.dtype.bits
 }  // namespace
 
 // What can be said before dims are known. Outputs without data are described by us.
-Error Context::check_outputs(std::span<const DLTensor> outputs) {
+Error Context::check_outputs(std::span<DLTensor> outputs) {
   if (outputs.size() != model_->outputs())
     return {DLCB_BAD_ARGUMENT, "room for " + std::to_string(outputs.size()) + " outputs was given, but the model has " +
                                    std::to_string(model_->outputs())};
   for (uint32_t o = 0; o < outputs.size(); ++o) {
-    const DLTensor& t = outputs[o];
+    DLTensor& t = outputs[o];
     const size_t rank = model_->output_dims(o).size();
     outputs_[o].staged = false;
+    // What an earlier call filled in is not memory of the caller's: the same array may be passed again and again.
+    const bool ours = std::ranges::any_of(outputs_[o].owned, [&](const GrowBuffer& b) {
+      return b.address() && b.address() == reinterpret_cast<Ptr>(t.data);
+    });
+    if (ours) t.data = nullptr;
     if (rank > 0 && !t.shape) return {DLCB_BAD_ARGUMENT, output_text(*model_, o) + " has no array for its shape"};
     if (!t.data) continue;
     const DLDataType wanted = to_dlpack(model_->program().outputs()->Get(o)->dtype());
@@ -136,14 +141,19 @@ Error Context::bind_arena(uint32_t stage_index, const Stage& stage, void* stream
   return error;
 }
 
+// The caller may reuse host memory as soon as the call returns.
 Error Context::finish_outputs(std::span<const DLTensor> outputs, void* stream) {
+  bool waited = false;
   for (uint32_t o = 0; o < outputs.size(); ++o) {
     if (!outputs_[o].staged) continue;
-    if (const uint64_t bytes = bytes_of(outputs[o]); bytes > 0)
-      DLCB_RT_TRY(device_->download(reinterpret_cast<void*>(address_of(outputs[o])), bases_[model_->inputs() + o],
-                                    bytes, stream));
+    const uint64_t bytes = bytes_of(outputs[o]);
+    if (bytes == 0) continue;
+    void* to = reinterpret_cast<void*>(address_of(outputs[o]));
+    DLCB_RT_TRY(device_->download(to, bases_[model_->inputs() + o], bytes, stream));
+    waited = true;
   }
-  return {};
+  const bool uploaded = std::ranges::any_of(input_place_, [](Place place) { return place == Place::Staged; });
+  return uploaded && !waited ? device_->synchronize(stream) : Error{};
 }
 
 }  // namespace dlcb::rt

@@ -39,7 +39,7 @@ class Context {
 
   Error check_inputs(std::span<const DLTensor> inputs, bool need_data);
   Error check_input(const DLTensor& t, uint32_t index, bool need_data);
-  Error check_outputs(std::span<const DLTensor> outputs);
+  Error check_outputs(std::span<DLTensor> outputs);
   Error check_output_shape(const DLTensor& t, uint32_t index, std::span<const int64_t> dims) const;
   Error check_overlap(std::span<const DLTensor> inputs, const DLTensor& output, uint32_t index, uint64_t bytes) const;
   Error read_elements(std::span<const DLTensor> inputs, void* stream);

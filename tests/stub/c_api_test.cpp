@@ -1,0 +1,5 @@
+#include "catch.h"
+
+extern "C" int c_api_without_device(const char* bad_path);
+
+TEST_CASE("the C interface refuses misuse") { CHECK(c_api_without_device(__FILE__) == 0); }

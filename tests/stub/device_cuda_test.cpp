@@ -1,0 +1,113 @@
+// What of the CUDA device can be checked without a GPU: target choice, convolution plans for a described H200 (where cuDNN
+// is installed), and plain refusals where there is no driver.
+#include <string>
+
+#include "catch.h"
+#include "runtime_stub/src/cuda/conv_plan.h"
+#include "runtime_stub/src/cuda/target.h"
+
+using namespace dlcb::rt;
+
+TEST_CASE("a target is chosen by compute capability") {
+  CHECK(choose_target({"sm_80", "sm_90"}, 9, 0) == 1);
+  CHECK(choose_target({"sm_80", "sm_86"}, 8, 6) == 1);
+  CHECK(choose_target({"sm_86", "sm_80"}, 8, 9) == 0);
+  CHECK(choose_target({"sm_80", "sm_86"}, 8, 0) == 0);
+  CHECK(choose_target({"sm_90", "sm_90a"}, 9, 0) == 1);
+  CHECK(choose_target({"sm_100a", "sm_100f", "sm_100"}, 10, 3) == 1);
+  CHECK(choose_target({"sm_120"}, 12, 1) == 0);
+  CHECK(choose_target({"sm_90"}, 8, 0) == -1);
+  CHECK(choose_target({"sm_86"}, 8, 0) == -1);
+  CHECK(choose_target({"", "sm_", "sm_9", "compute_90", "sm_90z", "sm_90aa"}, 9, 0) == -1);
+  CHECK(choose_target({}, 9, 0) == -1);
+}
+
+namespace {
+
+const char kH200[] =
+    R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,"multiProcessorCount":132,)"
+    R"("warpSize":32,"maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,)"
+    R"("maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"pciDeviceId":0,)"
+    R"("isTccDriver":0,"supportCoopLaunch":1,"totalGlobalMem":150109880320,"smClockRateKHz":1980000,)"
+    R"("memClockRateKHz":3201000,"l2CacheSize":62914560,"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,)"
+    R"("deviceName":"NVIDIA H200"})";
+
+ConvCall conv3x3(int dtype, int64_t c, int64_t groups) {
+  ConvCall call{};
+  call.x = call.w = call.y = 256;
+  call.dtype = dtype;
+  call.n = 4;
+  call.h = call.wd = call.p = call.q = 28;
+  call.c = c;
+  call.k = 64;
+  call.r = call.s = 3;
+  call.groups = groups;
+  for (int i = 0; i < 2; ++i) call.pad[i] = call.pad[i + 2] = call.stride[i] = call.dilation[i] = 1;
+  return call;
+}
+
+}  // namespace
+
+TEST_CASE("cuDNN has precompiled plans for every forward convolution a step can ask for") {
+  const cudnn::Api* api = nullptr;
+  if (const Error error = cudnn::Api::open(&api)) {
+    WARN("not checked: " << error.message);
+    return;
+  }
+  if (api->version() < 90800) {
+    WARN("not checked: this cuDNN builds no plans without a GPU");
+    return;
+  }
+  cudnn::Descriptor device(*api, cudnn::Kind::DeviceProperties);
+  device.set(cudnn::kDeviceJson, cudnn::Type::Char, int64_t(sizeof kH200 - 1), kH200);
+  REQUIRE(device.finalize() == 0);
+  const ConvTarget target{api, nullptr, &device};
+  for (int dtype : {0, 1, 2})
+    for (int64_t groups : {1, 4, 64})
+      for (int bits = 0; bits < 16; ++bits) {
+        ConvCall call = conv3x3(dtype, 64, groups);
+        call.bias = bits & 1 ? 256 : 0;
+        call.residual = bits & 2 ? 256 : 0;
+        call.activation = bits & 4 ? 1 : 0;
+        call.tf32 = bits & 8;
+        INFO("dtype " << dtype << ", " << groups << " groups, bits " << bits);
+        ConvPlan plan;
+        const Error error = build_conv_plan(target, call, &plan);
+        INFO(error.message);
+        CHECK(!error);
+        CHECK(!plan.runtime_compiled);
+        CHECK(plan.zero_bias == (!call.bias && (call.residual || call.activation)));
+      }
+
+  SECTION("asymmetric padding, 3 channels, a transposed convolution with output padding") {
+    ConvCall call = conv3x3(1, 3, 1);
+    call.stride[0] = call.stride[1] = 2;
+    call.pad[0] = call.pad[1] = 0;
+    call.p = call.q = 14;
+    ConvPlan plan;
+    CHECK(!build_conv_plan(target, call, &plan));
+    ConvCall up = conv3x3(0, 16, 1);
+    up.transposed = true;
+    up.stride[0] = up.stride[1] = 2;
+    up.p = up.q = (28 - 1) * 2 + 3 - 2 + 1;
+    ConvPlan up_plan;
+    CHECK(!build_conv_plan(target, up, &up_plan));
+  }
+  SECTION("what it does not take is handed back") {
+    ConvCall call = conv3x3(10, 64, 1);
+    ConvPlan plan;
+    CHECK(build_conv_plan(target, call, &plan).status == DLCB_MISSING_LIBRARY);
+    call.dtype = 0;
+    call.activation = 4;
+    CHECK(build_conv_plan(target, call, &plan).status == DLCB_MISSING_LIBRARY);
+  }
+}
+
+TEST_CASE("opening the CUDA device never fails other than by an error") {
+  std::shared_ptr<Device> device;
+  DeviceConfig config;
+  config.device_index = -1;
+  const Error error = open_cuda(config, &device);
+  CHECK(error.status != DLCB_OK);
+  CHECK(!error.message.empty());
+}
