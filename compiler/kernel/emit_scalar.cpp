@@ -1,0 +1,253 @@
+// Scalar expressions: loads (as vectors where they lie along one), arithmetic, lazy selects, small serial reductions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernel/ctext.h"
+#include "kernel/scope.h"
+
+namespace dlcb::kernel {
+
+using ops::Fn;
+using ops::Scalar;
+using ops::ScalarKind;
+using ops::ScalarNode;
+using sym::Expr;
+
+Val Emitter::value(Scalar s) {
+  if (const Val* known = lookup(memo_key(MemoKind::Value, s.id))) return *known;
+  Scope* saved = current_;
+  current_ = home(region_.symbols(s), region_.unsafe(s));
+  Val v = remember(memo_key(MemoKind::Value, s.id), build_value(s));
+  current_ = saved;
+  return v;
+}
+
+Val Emitter::build_value(Scalar s) {
+  const ScalarNode node = region_.scalars.node(s);
+  auto type_of = [&](Scalar x) { return region_.scalars.dtype(x); };
+  switch (node.kind) {
+    case ScalarKind::ConstF: return {Level::Uniform, {float_text(node.dtype, node.f)}};
+    case ScalarKind::ConstI: return {Level::Uniform, {integer_text(node.dtype, node.i)}};
+    case ScalarKind::Load: return load(s);
+    case ScalarKind::Index: {
+      Val v = index(node.index);
+      if (node.dtype == DType::I32) return v;
+      std::string_view type = register_type(node.dtype);
+      return define(type, "v", v.level, [&](int lane) { return cast_text(DType::I32, node.dtype, v.names[lane]); });
+    }
+    case ScalarKind::Unary: {
+      Val a = value(node.operands[0]);
+      DType t = type_of(node.operands[0]);
+      return define(register_type(node.dtype), "v", a.level, [&](int lane) { return unary_text(node.fn, t, a.names[lane]); });
+    }
+    case ScalarKind::Cast: {
+      Val a = value(node.operands[0]);
+      DType t = type_of(node.operands[0]);
+      return define(register_type(node.dtype), "v", a.level, [&](int lane) { return cast_text(t, node.dtype, a.names[lane]); });
+    }
+    case ScalarKind::Binary: {
+      if (node.fn == Fn::Div && is_float(node.dtype) && node.dtype != DType::F64) return divide(node);
+      Val a = value(node.operands[0]), b = value(node.operands[1]);
+      DType t = type_of(node.operands[0]);
+      Level level = finest(a.level, b.level);
+      return define(register_type(node.dtype), "v", level, [&](int lane) { return binary_text(node.fn, t, at(a, level, lane), at(b, level, lane)); });
+    }
+    case ScalarKind::Select: return select(node);
+    case ScalarKind::Reduce: return serial_reduce(s);
+  }
+  return {};
+}
+
+// Dividing many elements by one value: one reciprocal, then products (within 2 ulp).
+Val Emitter::divide(const ScalarNode& node) {
+  Scalar divisor = node.operands[1];
+  const ScalarNode& d = region_.scalars.node(divisor);
+  Val a = value(node.operands[0]);
+  if (d.kind == ScalarKind::ConstF && d.f != 0) {
+    std::string inverse = float_text(node.dtype, 1 / d.f);
+    return define("float", "v", a.level, [&](int lane) { return fmt::format("{} * {}", a.names[lane], inverse); });
+  }
+  Val b = value(divisor);
+  Level level = finest(a.level, b.level);
+  if (b.level >= level || shape.count(level) == shape.count(b.level)) {
+    return define("float", "v", level, [&](int lane) { return fmt::format("divf_({}, {})", at(a, level, lane), at(b, level, lane)); });
+  }
+  const uint64_t key = memo_key(MemoKind::Reciprocal, divisor.id);
+  if (!lookup(key)) {
+    remember(key, define("float", "v", b.level, [&](int lane) { return fmt::format("divf_(1.0f, {})", b.names[lane]); }));
+  }
+  Val inverse = *lookup(key);
+  return define("float", "v", level, [&](int lane) { return fmt::format("{} * {}", at(a, level, lane), at(inverse, level, lane)); });
+}
+
+Val Emitter::select(const ScalarNode& node) {
+  Val c = value(node.operands[0]);
+  auto side = [&](Scalar s, bool taken) {
+    if (!region_.unsafe(s)) return value(s);
+    Val guard = taken ? c : define("bool", "g", c.level, [&](int lane) { return "!" + c.names[lane]; });
+    open_guard({}, guard);
+    Val v = value(s);
+    close_guard();
+    return v;
+  };
+  Val a = side(node.operands[1], true), b = side(node.operands[2], false);
+  Level level = finest({c.level, a.level, b.level});
+  return define(register_type(node.dtype), "v", level, [&](int lane) {
+    return fmt::format("{} ? {} : {}", at(c, level, lane), at(a, level, lane), at(b, level, lane));
+  });
+}
+
+Val Emitter::serial_reduce(Scalar s) {
+  const ScalarNode node = region_.scalars.node(s);
+  std::vector<std::string> heads;
+  std::vector<Val> loops;
+  for (Expr symbol : node.coords) {
+    Val extent = index(region_.sym.index_extent(symbol));
+    DLCB_CHECK(extent.level == Level::Uniform, "the extent of a reduction differs between elements");
+    std::string name = fresh("r");
+    heads.push_back(fmt::format("for (i32 {0} = 0; {0} < {1}; ++{0}) {{", name, extent.names[0]));
+    loops.push_back({Level::Uniform, {name}});
+  }
+  open_loop(node.coords);
+  for (size_t i = 0; i < loops.size(); i++) bind(node.coords[i], loops[i]);
+  Val v = value(node.operands[0]);
+  Val sum{v.level, {}};
+  for (int lane = 0; lane < shape.count(v.level); lane++) {
+    std::string name = fresh("a");
+    sum.names.push_back(name);
+    line(fmt::format("{} = {};", name, reduce_text(node.reduce, node.dtype, name, v.names[lane])));
+  }
+  std::string text = close_loop();
+  for (const std::string& name : sum.names) {
+    line(fmt::format("{} {} = {};", register_type(node.dtype), name, reduce_identity(node.reduce, node.dtype)));
+  }
+  for (const std::string& head : heads) line(head);
+  *current_->text += text;
+  line(std::string(heads.size(), '}'));
+  return sum;
+}
+
+Emitter::Access Emitter::access(Expr offset) {
+  sym::Store& sym = region_.sym;
+  auto shifted = [&](const std::vector<std::string>& base, Expr by) {
+    if (sym.is_const(by, 0)) return Val{Level::Group, base};
+    Val shift = index(by);
+    Shape whole = shape;
+    shape.sides = 1;  // one offset a vector
+    Val v = define("i32", "i", Level::Group, [&](int group) { return fmt::format("{} + {}", base[group], at(shift, Level::Group, group)); });
+    shape = whole;
+    return v;
+  };
+  // Under a guard a vector must be wholly inside or outside, and tails are guards of their own.
+  const bool guarded_whole = !guard() || (guard()->level != Level::Slot && shape.sides == 1 && vector.full.empty());
+  const bool vectors = shape.width > 1 && guarded_whole;
+  if (vector.flat.valid() && (vectors || shape.width == 1)) {
+    Expr by = sym.sub(offset, vector.flat);
+    if (!region_.variant(by) && (shape.width == 1 || multiple(by))) return {shape.width > 1, shifted(vector.flat_base, by)};
+  }
+  if (vectors && vector.symbol.valid() && shape.sides == 1) {
+    Expr slope, rest;
+    if (affine(region_, offset, vector.symbol, &slope, &rest) && sym.is_const(slope, 1) && multiple_or_condition(rest)) {
+      return {true, shifted(vector.base, rest)};
+    }
+  }
+  return {false, index(offset)};
+}
+
+Val Emitter::load(Scalar s) {
+  const Lowered::Site site = region_.site(s);
+  Access a = access(site.offset);
+  return a.vector ? vector_load(site.input, a) : plain_load(site.input, a.offset);
+}
+
+void Emitter::need_alignment(const Tensor& tensor) {
+  if (tensor.ours) return;
+  Expr bytes = region_.sym.constant(static_cast<int64_t>(size_of(tensor.dtype)) * shape.width);
+  Expr condition = region_.sym.le(bytes, pointer_alignment(region_.sym, tensor.value));
+  if (std::ranges::find(conditions, condition) == conditions.end()) conditions.push_back(condition);
+}
+
+Val Emitter::vector_load(size_t input, const Access& access) {
+  need_alignment(region_.region.inputs[input]);
+  DType t = region_.region.inputs[input].dtype;
+  std::string x = params_.input(input), pack = fmt::format("{}, {}", memory_type(t), shape.width);
+  Val elements{Level::Slot, {}};
+  for (int group = 0; group < shape.groups; group++) {
+    const std::string& offset = access.offset.names[group];
+    std::string r = fresh("r"), get = fmt::format("ldp<{}>({} + {})", pack, x, offset);
+    if (guard()) {
+      line(fmt::format("Pack<{}> {} = {{}};", pack, r));
+      line(fmt::format("if ({}) {} = {};", at(*guard(), Level::Group, group), r, get));
+    } else if (!vector.full.empty()) {
+      line(fmt::format("Pack<{}> {} = {{}};", pack, r));
+      line(fmt::format("if ({}) {} = {}; else {{", vector.full[group], r, get));
+      for (int w = 0; w < shape.width; w++) {
+        line(fmt::format("  if ({} + {} < {}) {}.v[{}] = {}[{} + {}];", vector.flat_base[group], w, vector.flat_end, r, w, x, offset, w));
+      }
+      line("}");
+    } else {
+      line(fmt::format("const Pack<{}> {} = {};", pack, r, get));
+    }
+    for (int w = 0; w < shape.width; w++) elements.names.push_back(fmt::format("{}.v[{}]", r, w));
+  }
+  return define(register_type(t), "v", Level::Slot, [&](int slot) { return from_memory(t, elements.names[slot]); });
+}
+
+Val Emitter::plain_load(size_t input, const Val& offset) {
+  DType t = region_.region.inputs[input].dtype;
+  std::string x = params_.input(input);
+  Level level = guard() ? finest(offset.level, guard()->level) : offset.level;
+  const bool sided = level == Level::Group && shape.sides == 2;
+  if (!guard() && !sided) {
+    return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, fmt::format("{}[{}]", x, offset.names[lane])); });
+  }
+  std::vector<std::string> bits;
+  for (int lane = 0; lane < shape.count(level); lane++) {
+    std::vector<std::string> when;
+    if (guard()) when.push_back(at(*guard(), level, lane));
+    if (sided && lane % 2 == 1) when.push_back(vector.crossing[lane / 2]);
+    std::string from = at(offset, level, lane), r = fresh("r");
+    bits.push_back(r);
+    line(fmt::format("{} {} = {};", memory_type(t), r, sided && lane % 2 == 1 ? bits[lane - 1] : "0"));
+    std::string get = fmt::format("{} = {}[{}];", r, x, from);
+    line(when.empty() ? get : fmt::format("if ({}) {}", fmt::join(when, " && "), get));
+  }
+  return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, bits[lane]); });
+}
+
+void Emitter::store(size_t output, const Val& v, const Val* predicate) {
+  DType t = region_.region.outputs[output].tensor.dtype;
+  std::string y = params_.output(output);
+  Access a = access(region_.store_offset(output));
+  if (!a.vector) {
+    const Level level = finest(a.offset.level, predicate ? predicate->level : Level::Uniform);
+    for (int lane = 0; lane < shape.count(level); lane++) {
+      std::string put = fmt::format("{}[{}] = {};", y, at(a.offset, level, lane), to_memory(t, at(v, level, lane)));
+      line(predicate ? fmt::format("if ({}) {}", at(*predicate, level, lane), put) : put);
+    }
+    return;
+  }
+  need_alignment(region_.region.outputs[output].tensor);
+  std::string pack = fmt::format("Pack<{}, {}>", memory_type(t), shape.width);
+  for (int group = 0; group < shape.groups; group++) {
+    std::string o = fresh("o");
+    const std::string& offset = a.offset.names[group];
+    line(fmt::format("{} {};", pack, o));
+    for (int w = 0; w < shape.width; w++) {
+      line(fmt::format("{}.v[{}] = {};", o, w, to_memory(t, at(v, Level::Slot, group * shape.width + w))));
+    }
+    std::string put = fmt::format("stp<{}, {}>({} + {}, {});", memory_type(t), shape.width, y, offset, o);
+    if (!vector.full.empty()) {
+      line(fmt::format("if ({}) {} else {{", vector.full[group], put));
+      for (int w = 0; w < shape.width; w++) {
+        line(fmt::format("  if ({} + {} < {}) {}[{} + {}] = {}.v[{}];", vector.flat_base[group], w, vector.flat_end, y, offset, w, o, w));
+      }
+      line("}");
+    } else {
+      line(predicate ? fmt::format("if ({}) {}", at(*predicate, Level::Group, group), put) : put);
+    }
+  }
+}
+
+}  // namespace dlcb::kernel

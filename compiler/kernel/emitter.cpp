@@ -1,0 +1,138 @@
+// Scopes, names and levels.
+#include "kernel/emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernel/scope.h"
+
+namespace dlcb::kernel {
+
+using sym::Expr;
+
+Emitter::Emitter(Lowered& region, Params& params, Shape shape)
+    : shape(shape), region_(region), params_(params), root_(std::make_unique<Scope>()), current_(root_.get()) {
+  root_->text = &root_->own_text;
+}
+
+Emitter::~Emitter() {
+  while (current_ != root_.get()) {
+    Scope* parent = current_->parent;
+    delete current_;
+    current_ = parent;
+  }
+}
+
+const std::string& Emitter::text() const { return root_->own_text; }
+
+void Emitter::line(const std::string& text) {
+  *current_->text += "  ";
+  *current_->text += text;
+  *current_->text += '\n';
+}
+
+void Emitter::append(const std::string& lines) { *current_->text += lines; }
+
+std::string Emitter::fresh(std::string_view prefix) {
+  return fmt::format("{}{}", prefix, counters_[std::string(prefix)]++);
+}
+
+Level Emitter::finest(std::initializer_list<Level> levels) { return std::max(levels); }
+
+Val Emitter::define(std::string_view type, std::string_view prefix, Level level, const std::function<std::string(int)>& text) {
+  Val v{level, {}};
+  for (int lane = 0; lane < shape.count(level); lane++) {
+    std::string value = text(lane);
+    std::string name = fresh(prefix);
+    line(fmt::format("const {} {} = {};", type, name, value));
+    v.names.push_back(std::move(name));
+  }
+  return v;
+}
+
+std::string Emitter::at(const Val& v, Level level, int lane) {
+  if (v.level == Level::Uniform) return v.names[0];
+  if (v.level == level) return v.names[lane];
+  DLCB_CHECK(v.level == Level::Group && level == Level::Slot, "a value is asked for at a coarser level");
+  const int group = lane / shape.width;
+  if (shape.sides == 1) return v.names[group];
+  const std::string &before = v.names[group * 2], &after = v.names[group * 2 + 1];
+  if (before == after) return before;
+  const std::string key = fmt::format("{}/{}", lane, before);
+  for (Scope* s = current_; s; s = s->parent) {
+    if (auto found = s->sided.find(key); found != s->sided.end()) return found->second;
+  }
+  std::string name = fresh("w");
+  line(fmt::format("const auto {} = {} ? {} : {};", name, vector.crossed[lane], after, before));
+  return current_->sided[key] = name;
+}
+
+void Emitter::bind_in_scope(Expr symbol, Val v) { current_->memo[memo_key(MemoKind::Index, symbol.id)] = std::move(v); }
+
+void Emitter::set_reduce(ops::Scalar reduce, Val v) { current_->memo[memo_key(MemoKind::Value, reduce.id)] = std::move(v); }
+
+const Val* Emitter::lookup(uint64_t key) const {
+  for (Scope* s = current_; s; s = s->parent) {
+    if (auto found = s->memo.find(key); found != s->memo.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+Val Emitter::remember(uint64_t key, Val v) {
+  current_->memo[key] = v;
+  return v;
+}
+
+const Val* Emitter::guard() const { return current_->guard ? &*current_->guard : nullptr; }
+
+Emitter::Scope* Emitter::home(const std::vector<Expr>& symbols, bool unsafe) {
+  Scope* s = current_;
+  while (s->parent) {
+    if (s->guards_unsafe && unsafe) break;
+    if (std::ranges::any_of(s->symbols, [&](Expr e) { return std::ranges::binary_search(symbols, e); })) break;
+    s = s->parent;
+  }
+  return s;
+}
+
+void Emitter::open_loop(std::vector<Expr> symbols) {
+  auto* s = new Scope;
+  s->parent = current_;
+  s->text = &s->own_text;
+  s->symbols = std::move(symbols);
+  s->guard = current_->guard;
+  current_ = s;
+}
+
+std::string Emitter::close_loop() {
+  Scope* s = current_;
+  current_ = s->parent;
+  std::string text = std::move(s->own_text);
+  delete s;
+  return text;
+}
+
+void Emitter::open_guard(std::vector<Expr> symbols, const Val& guard) {
+  Val all = guard;
+  if (const Val* outer = this->guard()) {
+    Val before = *outer;
+    Level level = finest(before.level, guard.level);
+    all = define("bool", "g", level, [&](int lane) { return fmt::format("{} & {}", at(before, level, lane), at(guard, level, lane)); });
+  }
+  auto* s = new Scope;
+  s->parent = current_;
+  s->text = current_->text;
+  s->guards_unsafe = symbols.empty();
+  s->symbols = std::move(symbols);
+  s->guard = std::move(all);
+  current_ = s;
+}
+
+void Emitter::close_guard() {
+  Scope* s = current_;
+  current_ = s->parent;
+  delete s;
+}
+
+}  // namespace dlcb::kernel

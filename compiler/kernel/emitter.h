@@ -1,0 +1,121 @@
+// Turns expressions into straight-line kernel text, for all elements that a thread works on at once. A value is kept at
+// the coarsest level at which it is the same (one per thread, one per vector, one per element), so what is invariant is
+// computed once and no text is repeated. Values are named scalars, never arrays: an array indexed in a kept loop would go to
+// local memory.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/lowered.h"
+#include "kernel/params.h"
+
+namespace dlcb::kernel {
+
+enum class Level : uint8_t { Uniform, Group, Slot };  // per thread, per vector of consecutive elements, per element
+
+// Names of a value; Uniform: 1, Group: groups * sides, Slot: groups * width.
+struct Val {
+  Level level = Level::Uniform;
+  std::vector<std::string> names;
+};
+
+// A thread's elements: `groups` vectors of `width` elements. With sides == 2 a vector may run over the end of an inner
+// row; outer coordinates then have two values per group, before and after the end.
+struct Shape {
+  int groups = 1, width = 1, sides = 1;
+  int slots() const { return groups * width; }
+  int count(Level level) const { return level == Level::Uniform ? 1 : level == Level::Group ? groups * sides : slots(); }
+};
+
+class Emitter {
+ public:
+  Emitter(Lowered& region, Params& params, Shape shape);
+  ~Emitter();
+
+  // ---- values
+  Val index(sym::Expr e);  // i32
+  Val value(ops::Scalar s);
+  // Memory element (any dtype) at an offset; honours the current guard.
+  void store(size_t output, const Val& v, const Val* predicate);
+
+  // ---- the schedule tells what loop symbols are
+  void bind(sym::Expr symbol, Val v) { bind_in_scope(symbol, std::move(v)); }
+  void set_reduce(ops::Scalar reduce, Val v);  // computed by the schedule; others become serial loops
+  // Slot symbol along which vectors lie: its value in slot w of a group is base + w (modulo the row when sides == 2).
+  struct Vector {
+    sym::Expr symbol;                 // invalid: none
+    std::vector<std::string> base;    // i32, per group
+    sym::Expr flat;                   // offset expression that equals `flat_base` in slot 0 of a group; invalid: none
+    std::vector<std::string> flat_base;
+    std::vector<std::string> full;    // per group: the whole vector is inside; empty: always
+    std::string flat_end;             // first invalid flat index, with `full`
+    std::vector<sym::Expr> multiples; // invariant expressions assumed to be multiples of the width
+    std::vector<std::string> crossed;   // sides == 2, per slot: past the end of the row
+    std::vector<std::string> crossing;  // sides == 2, per group: some slot is
+  };
+  Vector vector;
+  // What vector accesses rely on and was neither assumed nor proved: divisibility, alignment of callers' pointers.
+  std::vector<sym::Expr> conditions;
+
+  // ---- text
+  void line(const std::string& text);
+  void append(const std::string& lines);
+  std::string fresh(std::string_view prefix);
+  Val define(std::string_view type, std::string_view prefix, Level level, const std::function<std::string(int)>& text);
+  // Name of v's value in lane `lane` of a finer or equal level.
+  std::string at(const Val& v, Level level, int lane);
+  static Level finest(std::initializer_list<Level> levels);
+  static Level finest(Level a, Level b) { return a < b ? b : a; }
+
+  // A nested region of text. Loops have their own text and bind symbols; guards share their parent's text and make loads
+  // in them conditional. Values made inside are forgotten at the end.
+  struct Scope;
+  void open_loop(std::vector<sym::Expr> symbols);
+  std::string close_loop();  // the text inside
+  // Loads of values that depend on `symbols` (or, if none are given, unsafe loads) are conditional on `guard` from here on.
+  void open_guard(std::vector<sym::Expr> symbols, const Val& guard);
+  void close_guard();
+  const std::string& text() const;  // of the outermost scope
+
+  Shape shape;
+
+ private:
+  // Where a load or store lands: whole vectors (one offset a group), or one offset per lane of `offset`.
+  struct Access {
+    bool vector = false;
+    Val offset;
+  };
+  void bind_in_scope(sym::Expr symbol, Val v);
+  const Val* lookup(uint64_t key) const;
+  Val remember(uint64_t key, Val v);
+  Scope* home(const std::vector<sym::Expr>& symbols, bool unsafe);
+  Val build_index(sym::Expr e);
+  Val sum_of_products(sym::Expr e);
+  Val floor_division(sym::Expr e);
+  Val comparison(sym::Expr e);
+  bool same_in_vector(sym::Expr comparison);
+  Val build_value(ops::Scalar s);
+  Val load(ops::Scalar s);
+  Val vector_load(size_t input, const Access& access);
+  Val plain_load(size_t input, const Val& offset);
+  Val select(const ops::ScalarNode& node);
+  Val divide(const ops::ScalarNode& node);
+  Val serial_reduce(ops::Scalar s);
+  Access access(sym::Expr offset);
+  void need_alignment(const Tensor& tensor);
+  bool multiple(sym::Expr e);
+  bool multiple_or_condition(sym::Expr e);
+  uint64_t structure(sym::Expr e);
+  const Val* guard() const;
+
+  Lowered& region_;
+  Params& params_;
+  std::unique_ptr<Scope> root_;
+  Scope* current_;
+  std::unordered_map<std::string, int> counters_;
+};
+
+}  // namespace dlcb::kernel

@@ -1,0 +1,36 @@
+// Regions that reduce, in the form their schedules need: kept loops, reduced loops, and the reductions in the order in
+// which they can be computed, all over the same reduced loops so that what they share is loaded and computed once.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "kernel/schedule.h"
+
+namespace dlcb::kernel {
+
+struct Reduction {
+  ops::Scalar node;     // as it occurs in bodies
+  ops::Scalar operand;  // over kept and reduced symbols; reductions in it come earlier
+  int stage = 0;        // reductions of one stage do not depend on each other
+};
+
+struct Reductions {
+  std::vector<Loop> kept, reduced;  // in physical order, outermost first
+  std::vector<Reduction> all;
+  bool along_rows = false;  // the reduced loops are innermost in memory
+};
+
+// Small reductions whose coordinates mix kept and bound indices (pooling windows): every thread does them alone.
+bool is_window(ops::ScalarStore& scalars, ops::Scalar reduce);
+// Reduce nodes below s that are no windows, operands first.
+void collect_reduces(ops::ScalarStore& scalars, ops::Scalar s, std::vector<ops::Scalar>& found);
+// A sum of products whose factors vary along different kept loops (matmul, convolution).
+bool is_contraction(ops::ScalarStore& scalars, ops::Scalar reduce);
+
+// `region` must be unified with `reference` its largest output; nothing if the reductions do not fit one pair of spaces.
+std::optional<Reductions> find_reductions(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region, size_t reference);
+
+Kernel generate_row_reduce(Lowered& region, Reductions reductions, const GenerateOptions& options);
+Kernel generate_column_reduce(Lowered& region, Reductions reductions, const GenerateOptions& options);
+
+}  // namespace dlcb::kernel
