@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "bundle_format/version.h"
+#include "cmd/common/bundle_error.h"
 #include "cmd/common/program.h"
 #include "cmd/inspect/names.h"
 #include "cmd/inspect/view.h"
@@ -19,16 +19,6 @@ struct Flags {
 };
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-// A bundle of another version still has a manifest that can be shown.
-Diagnostic refusal(const Flags& flags, const bundle::Error& error) {
-  if (error.fault == bundle::Fault::CannotOpen) return diag(DiagKind::CannotOpen, {flags.path, error.message});
-  std::string manifest;
-  int version = 0;
-  if (error.fault == bundle::Fault::Version && !bundle::read_manifest(flags.path, &manifest, &version))
-    return diag(DiagKind::BundleVersion, {std::to_string(version), std::to_string(bundle::kFormatVersion)});
-  return diag(DiagKind::BadBundle, {flags.path, error.message});
-}
 
 Status print_source(const bundle::Bundle& bundle, const std::string& name) {
   std::vector<std::string> names;
@@ -79,17 +69,13 @@ ExitCode run(const Flags& flags, bool evaluated, const Reporter& reporter) {
     std::string text;
     int version = 0;
     if (bundle::Error error = bundle::read_manifest(flags.path, &text, &version))
-      return reporter.error(refusal(flags, error));
+      return reporter.error(bundle_refused(flags.path, error));
     print(text);
     return ExitCode::Ok;
   }
   std::shared_ptr<bundle::Bundle> opened;
-  if (bundle::Error error = bundle::Bundle::open(flags.path, &opened)) {
-    Diagnostic diagnostic = refusal(flags, error);
-    if (diagnostic.kind == DiagKind::BundleVersion)
-      diagnostic.notes.push_back({"--manifest still prints its description", {}});
-    return reporter.error(diagnostic);
-  }
+  if (bundle::Error error = bundle::Bundle::open(flags.path, &opened))
+    return reporter.error(bundle_refused(flags.path, error));
   if (!flags.source.empty()) {
     auto printed = print_source(*opened, flags.source);
     return printed ? ExitCode::Ok : reporter.error(printed.error());

@@ -1,0 +1,106 @@
+// Gathering tensors; see inputs.h.
+#include "cmd/run/inputs.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+#include "cmd/common/program.h"
+#include "cmd/tensor_io/literal.h"
+#include "cmd/tensor_io/npy.h"
+#include "cmd/tensor_io/tensor_proto.h"
+
+namespace dlcb::cmd {
+namespace {
+
+using Slots = std::vector<std::optional<Tensor>>;
+
+std::string names_of(const std::vector<Port>& ports) {
+  std::vector<std::string> names;
+  for (const Port& port : ports) names.push_back(port_text(port));
+  return join(names, "; ");
+}
+
+// The port that "NAME=VALUE" speaks of: the longest name that fits, because names may hold '='.
+const Port* find_port(const std::vector<Port>& ports, const std::string& text) {
+  const Port* found = nullptr;
+  for (const Port& port : ports)
+    if (text.starts_with(port.name + "=") && (found == nullptr || port.name.size() > found->name.size())) found = &port;
+  return found;
+}
+
+Diagnostic unknown_port(const std::vector<Port>& ports, const std::string& flag, const std::string& text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos) return usage(flag + " " + quote(text) + " is not NAME=VALUE");
+  std::string name = text.substr(0, equals);
+  if (flag == "--input") return diag(DiagKind::UnknownInput, {name, names_of(ports)});
+  return usage("the model has no output " + quote(name) + "; its outputs are " + names_of(ports));
+}
+
+Status fill_from_texts(const std::vector<Port>& ports, const std::vector<std::string>& texts, const std::string& flag,
+                       Slots& slots) {
+  for (const std::string& text : texts) {
+    const Port* port = find_port(ports, text);
+    if (port == nullptr) return unknown_port(ports, flag, text);
+    std::optional<Tensor>& slot = slots[static_cast<size_t>(port - ports.data())];
+    if (slot) return usage(flag + " gives " + quote(port->name) + " twice");
+    DLCB_ASSIGN(slot, tensor_from(port->name, text.substr(port->name.size() + 1), port->dtype));
+  }
+  return ok();
+}
+
+// prefix_0.pb, prefix_1.pb ... by the names inside where they are the model's, else by number.
+Status fill_from_folder(const std::vector<Port>& ports, const std::string& folder, const std::string& prefix,
+                        Slots& slots) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return diag(DiagKind::CannotOpen, {folder, "it is not a folder"});
+  for (size_t k = 0;; ++k) {
+    std::string path = (std::filesystem::path(folder) / (prefix + "_" + std::to_string(k) + ".pb")).string();
+    if (!std::filesystem::exists(path, error)) break;
+    DLCB_ASSIGN(NamedTensor named, read_tensor_proto(path));
+    size_t place = k;
+    for (size_t i = 0; i < ports.size(); ++i)
+      if (ports[i].name == named.name) place = i;
+    if (place >= ports.size())
+      return bad_tensor(path, "the model has only " + std::to_string(ports.size()) + " such tensors");
+    if (!slots[place]) slots[place] = std::move(named.tensor);  // flags come first
+  }
+  return ok();
+}
+
+}  // namespace
+
+Result<Tensor> tensor_from(const std::string& name, const std::string& value, DType dtype) {
+  if (!value.starts_with('@')) return parse_literal(name, value, dtype);
+  std::string path = value.substr(1);
+  if (path.ends_with(".npy")) return read_npy(path);
+  if (!path.ends_with(".pb")) return bad_tensor(name, quote(path) + " is neither an .npy nor a .pb file");
+  DLCB_ASSIGN(NamedTensor named, read_tensor_proto(path));
+  return std::move(named.tensor);
+}
+
+Result<std::vector<Tensor>> gather_inputs(const std::vector<Port>& ports, const std::vector<std::string>& texts,
+                                          const std::string& folder) {
+  Slots slots(ports.size());
+  DLCB_TRY(fill_from_texts(ports, texts, "--input", slots));
+  if (!folder.empty()) DLCB_TRY(fill_from_folder(ports, folder, "input", slots));
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!slots[i]) {
+      std::string example = "--input '" + ports[i].name + "=random[" + join(ports[i].dims, ",") + "]'";
+      return usage("no value for input " + port_text(ports[i]) + "; give one, for example " + example);
+    }
+    tensors.push_back(std::move(*slots[i]));
+  }
+  return tensors;
+}
+
+Result<Slots> gather_expected(const std::vector<Port>& ports, const std::vector<std::string>& texts,
+                              const std::string& folder) {
+  Slots slots(ports.size());
+  DLCB_TRY(fill_from_texts(ports, texts, "--expect", slots));
+  if (!folder.empty()) DLCB_TRY(fill_from_folder(ports, folder, "output", slots));
+  return slots;
+}
+
+}  // namespace dlcb::cmd
