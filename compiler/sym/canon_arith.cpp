@@ -12,7 +12,6 @@ namespace dlcb::sym {
 // Law 1: sums are flat, sorted, with equal terms merged.
 Expr Store::Impl::sum(std::span<const Expr> terms) {
   Poly p;
-  bool pairs = false;
   for (Expr e : terms) {
     const Node& n = node(e);
     if (n.kind == Kind::Const) {
@@ -33,8 +32,13 @@ Expr Store::Impl::sum(std::span<const Expr> terms) {
     std::vector<int64_t> ones(sorted.size(), 1);
     return intern(Kind::Sum, sorted, 0, ones, true);
   }
-  for (const Term& t : p.terms) pairs |= node(t.mono).kind == Kind::Mod || (node(t.mono).kind == Kind::Product);
-  return pairs && p.terms.size() > 1 ? recombine_div_mod(p) : from_poly(p);
+  bool mods = false, divisions = false;
+  for (const Term& t : p.terms) {
+    Kind k = node(t.mono).kind;
+    mods |= k == Kind::Mod;
+    divisions |= k == Kind::FloorDiv || k == Kind::Product;
+  }
+  return mods && divisions ? recombine_div_mod(p) : from_poly(p);
 }
 
 // Law 11: b * floordiv(a, b) + mod(a, b) = a for b != 0.
@@ -143,14 +147,18 @@ Expr Store::mul(std::span<const Expr> factors) {
   return r;
 }
 Expr Store::min(Expr a, Expr b) {
-  Expr both[] = {a, b};
-  Prover k(*impl_);
-  return impl_->min_max(k, Kind::Min, both);
+  return impl_->memoised(Kind::Min, a, b, [&] {
+    Expr both[] = {a, b};
+    Prover k(*impl_);
+    return impl_->min_max(k, Kind::Min, both);
+  });
 }
 Expr Store::max(Expr a, Expr b) {
-  Expr both[] = {a, b};
-  Prover k(*impl_);
-  return impl_->min_max(k, Kind::Max, both);
+  return impl_->memoised(Kind::Max, a, b, [&] {
+    Expr both[] = {a, b};
+    Prover k(*impl_);
+    return impl_->min_max(k, Kind::Max, both);
+  });
 }
 Expr Store::floor_scale(Expr a, double scale) { return impl_->scale_op(Kind::FloorScale, a, scale); }
 Expr Store::ceil_scale(Expr a, double scale) { return impl_->scale_op(Kind::CeilScale, a, scale); }

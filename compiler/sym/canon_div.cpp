@@ -224,12 +224,16 @@ Expr Store::Impl::mod_const(Prover& k, Poly p, int64_t b) {
 }
 
 Expr Store::floordiv(Expr a, Expr b) {
-  Prover k(*impl_);
-  return impl_->floordiv(k, a, b);
+  return impl_->memoised(Kind::FloorDiv, a, b, [&] {
+    Prover k(*impl_);
+    return impl_->floordiv(k, a, b);
+  });
 }
 Expr Store::mod(Expr a, Expr b) {
-  Prover k(*impl_);
-  return impl_->mod(k, a, b);
+  return impl_->memoised(Kind::Mod, a, b, [&] {
+    Prover k(*impl_);
+    return impl_->mod(k, a, b);
+  });
 }
 Expr Store::ceildiv(Expr a, Expr b) {
   Expr terms[] = {a, b, constant(-1)};

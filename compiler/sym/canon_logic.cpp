@@ -210,16 +210,20 @@ Expr Store::Impl::rebuild(Prover& k, Expr e, std::span<const Expr> ops) {
 }
 
 Expr Store::select(Expr cond, Expr a, Expr b) { return impl_->select(cond, a, b); }
-Expr Store::eq(Expr a, Expr b) { return impl_->eq(a, b); }
-Expr Store::ne(Expr a, Expr b) { return impl_->logical_not(impl_->eq(a, b)); }
-Expr Store::le(Expr a, Expr b) { return impl_->le(a, b); }
+Expr Store::eq(Expr a, Expr b) {
+  return impl_->memoised(Kind::Eq, a, b, [&] { return impl_->eq(a, b); });
+}
+Expr Store::ne(Expr a, Expr b) { return impl_->logical_not(eq(a, b)); }
+Expr Store::le(Expr a, Expr b) {
+  return impl_->memoised(Kind::Le, a, b, [&] { return impl_->le(a, b); });
+}
 Expr Store::lt(Expr a, Expr b) {
   Poly left = impl_->add(impl_->to_poly(a), {.constant = 1});
   if (left.overflow) {
     Expr ops[] = {a, b};
     return impl_->intern(Kind::Lt, ops);
   }
-  return impl_->le(impl_->from_poly(left), b);
+  return le(impl_->from_poly(left), b);
 }
 Expr Store::logical_and(Expr a, Expr b) {
   Expr both[] = {a, b};

@@ -19,7 +19,8 @@ inline bool infinite(int64_t a) { return a == kMin || a == kMax; }
 inline int64_t mul_ext(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
   if (infinite(a) || infinite(b)) return (a < 0) == (b < 0) ? kMax : kMin;
-  return saturate(Wide(a) * b);
+  int64_t r = 0;
+  return !__builtin_mul_overflow(a, b, &r) ? r : (a < 0) == (b < 0) ? kMax : kMin;
 }
 inline int64_t div_ext(int64_t a, int64_t b) {  // floor(a / b), b != 0
   if (infinite(b)) return a == 0 || (a < 0) == (b < 0) ? 0 : -1;
@@ -33,7 +34,11 @@ inline Bounds mul_bounds(Bounds a, Bounds b) {
   int64_t c[] = {mul_ext(a.lo, b.lo), mul_ext(a.lo, b.hi), mul_ext(a.hi, b.lo), mul_ext(a.hi, b.hi)};
   return {*std::min_element(c, c + 4), *std::max_element(c, c + 4)};
 }
-inline Bounds scale_bounds(Bounds a, int64_t k) { return mul_bounds(a, {k, k}); }
+inline Bounds scale_bounds(Bounds a, int64_t k) {
+  if (k == 1) return a;
+  Bounds r{mul_ext(a.lo, k), mul_ext(a.hi, k)};
+  return k < 0 ? Bounds{r.hi, r.lo} : r;
+}
 inline Bounds div_part(Bounds a, Bounds b) {  // b has one sign
   int64_t c[] = {div_ext(a.lo, b.lo), div_ext(a.lo, b.hi), div_ext(a.hi, b.lo), div_ext(a.hi, b.hi)};
   return {*std::min_element(c, c + 4), *std::max_element(c, c + 4)};

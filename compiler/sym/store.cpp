@@ -39,8 +39,8 @@ Expr Store::Impl::intern(Kind kind, std::span<const Expr> ops, int64_t value, st
   for (int64_t c : cs) h = combine(h, static_cast<uint64_t>(c));
   n.hash = h;
   size_t mask = table.size() - 1, slot = h & mask;
-  for (; table[slot] != UINT32_MAX; slot = (slot + 1) & mask) {
-    if (equals(n, Expr{table[slot]}, ops, cs)) return Expr{table[slot]};
+  for (; table[slot].id != UINT32_MAX; slot = (slot + 1) & mask) {
+    if (table[slot].tag == h >> 32 && equals(n, Expr{table[slot].id}, ops, cs)) return Expr{table[slot].id};
   }
   Expr e{static_cast<uint32_t>(nodes.size())};
   n.first = static_cast<uint32_t>(pool.size());
@@ -54,7 +54,7 @@ Expr Store::Impl::intern(Kind kind, std::span<const Expr> ops, int64_t value, st
   }
   coefs.insert(coefs.end(), cs.begin(), cs.end());
   nodes.push_back(n);
-  table[slot] = e.id;
+  table[slot] = {e.id, static_cast<uint32_t>(h >> 32)};
   bounds.emplace_back();
   congruences.emplace_back();
   uint32_t set = 0;
@@ -66,12 +66,12 @@ Expr Store::Impl::intern(Kind kind, std::span<const Expr> ops, int64_t value, st
 }
 
 void Store::Impl::rehash(size_t slots) {
-  table.assign(slots, UINT32_MAX);
+  table.assign(slots, {});
   for (uint32_t id = 0; id < nodes.size(); id++) {
     if (nodes[id].kind == Kind::Symbol) continue;  // found by name
     size_t slot = nodes[id].hash & (slots - 1);
-    while (table[slot] != UINT32_MAX) slot = (slot + 1) & (slots - 1);
-    table[slot] = id;
+    while (table[slot].id != UINT32_MAX) slot = (slot + 1) & (slots - 1);
+    table[slot] = {id, static_cast<uint32_t>(nodes[id].hash >> 32)};
   }
 }
 
@@ -138,7 +138,7 @@ uint32_t Store::Impl::union_sets(uint32_t a, uint32_t b) {
 Store::Store() : impl_(new Impl) {
   impl_->store = this;
   impl_->symbol_sets.emplace_back();  // set 0 is empty
-  impl_->table.assign(1024, UINT32_MAX);
+  impl_->table.assign(1024, {});
 }
 Store::~Store() { delete impl_; }
 
@@ -202,6 +202,7 @@ void Store::restrict(Expr symbol, Bounds bounds) {
   SymbolInfo& s = impl_->symbols[static_cast<size_t>(impl_->node(symbol).value)];
   s.declared = intersect(s.declared, bounds);
   for (uint32_t id = symbol.id; id < impl_->nodes.size(); id++) impl_->learn(id);
+  for (auto& known : impl_->memo) known.clear();
 }
 
 size_t Store::size() const { return impl_->nodes.size(); }

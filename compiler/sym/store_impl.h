@@ -38,7 +38,13 @@ struct Store::Impl {
   std::vector<int64_t> coefs;
   std::vector<SymbolInfo> symbols;
   std::unordered_map<std::string, uint32_t> by_name;
-  std::vector<uint32_t> table;  // open addressing by content hash; UINT32_MAX is empty
+  struct Slot {
+    uint32_t id = UINT32_MAX;  // empty
+    uint32_t tag = 0;          // high half of the content hash, so that most mismatches cost no look at the node
+  };
+  std::vector<Slot> table;  // open addressing by content hash
+  // Results of the constructors that ask the prover, by operands: memo[kind][a, b]. Emptied by restrict().
+  std::unordered_map<uint64_t, Expr> memo[static_cast<size_t>(Kind::CeilScale) + 1];
 
   std::vector<Bounds> bounds;
   std::vector<Congruence> congruences;
@@ -62,6 +68,15 @@ struct Store::Impl {
   uint32_t intern_set(std::vector<Expr> set);
   void learn(uint32_t id);  // fills bounds and congruences of node id from those of smaller ids
   void rehash(size_t slots);
+  template <class Make>
+  Expr memoised(Kind kind, Expr a, Expr b, Make make) {
+    uint64_t key = uint64_t{a.id} << 32 | b.id;
+    auto& known = memo[static_cast<size_t>(kind)];
+    if (auto it = known.find(key); it != known.end()) return it->second;
+    Expr e = make();
+    known.emplace(key, e);
+    return e;
+  }
   bool equals(const Node& n, Expr candidate, std::span<const Expr> ops, std::span<const int64_t> cs) const;
 
   // --- order (order.cpp): by content only, the same in every run
