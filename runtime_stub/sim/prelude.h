@@ -150,6 +150,8 @@ DLCB_MATH1(floor) DLCB_MATH1(ceil) DLCB_MATH1(rint) DLCB_MATH1(fabs)
 DLCB_MATH2(pow) DLCB_MATH2(fmod)
 DLCB_DEVICE float rsqrtf_(float x) { return 1.f / sqrtf(x); }
 DLCB_DEVICE double d_rsqrtf_(double x) { return 1. / sqrt(x); }
+DLCB_DEVICE float divf_(float x, float y) { return x / y; }
+DLCB_DEVICE double d_divf_(double x, double y) { return x / y; }
 DLCB_DEVICE float fmaf_(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 DLCB_DEVICE double d_fmaf_(double x, double y, double z) { return __builtin_fma(x, y, z); }
 DLCB_DEVICE bool isnanf_(float x) { return x != x; }
