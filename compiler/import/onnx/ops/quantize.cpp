@@ -1,0 +1,88 @@
+// Quantization as arithmetic: y = saturate(round(x / scale) + zero_point) and back.
+#include <fmt/format.h>
+
+#include "import/onnx/node_context.h"
+#include "import/onnx/ops/translators.h"
+
+namespace dlcb::importer::onnx {
+namespace {
+
+std::pair<double, double> range_of(NodeContext& n, DType t) {
+  switch (t) {
+    case DType::U8:
+      return {0, 255};
+    case DType::I8:
+      return {-128, 127};
+    case DType::U16:
+      return {0, 65535};
+    case DType::I16:
+      return {-32768, 32767};
+    default:
+      n.unsupported(fmt::format("quantization to {}", name_of(t)));
+  }
+}
+
+// A scale or zero point per tensor, per entry of an axis, or per block of an axis, lined up with x.
+ValueId aligned(NodeContext& n, ValueId v, ValueId x) {
+  if (n.rank(v) == 0) return v;
+  const int axis = n.axis_of(n.integer("axis", 1), std::max(1, n.rank(x)));
+  if (n.rank(v) == 1 && n.integer("block_size", 0) == 0)
+    return n.literal(n.dim(v, 0)) == 1 ? n.reshape(v, {}) : n.pad_rank_right(v, n.rank(x) - axis);
+  const int64_t block = n.integer("block_size", 0);
+  if (block < 1 || n.rank(v) != n.rank(x)) n.malformed("the scale fits neither an axis nor blocks");
+  Exprs wide = n.dims(v), flat = n.dims(v);
+  wide.insert(wide.begin() + axis + 1, n.lit(block));
+  flat[static_cast<size_t>(axis)] = n.sym().mul(flat[static_cast<size_t>(axis)], n.lit(block));
+  const ValueId repeated = n.reshape(n.broadcast_to(n.unsqueeze(v, {axis + 1}), wide), flat);
+  return n.slice(repeated, axis, n.lit(0), n.dim(x, axis));
+}
+
+}  // namespace
+
+void quantize_linear(NodeContext& n) {
+  const ValueId x = n.in(0);
+  const DType wide = n.dtype(x) == DType::F64 ? DType::F64 : DType::F32;
+  const DType to = n.has(2)                       ? n.dtype(n.in(2))
+                   : n.integer("output_dtype", 0) ? n.dtype_attr("output_dtype", DType::U8)
+                                                  : DType::U8;
+  const auto [low, high] = range_of(n, to);
+  ValueId y = n.unary("round", n.div(n.cast(x, wide), n.cast(aligned(n, n.in(1), x), wide)));
+  if (n.has(2)) y = n.add(y, n.cast(aligned(n, n.in(2), x), wide));
+  n.out(0, n.cast(n.op("clip", {y}, {{"min", low}, {"max", high}}), to));
+}
+
+void dequantize_linear(NodeContext& n) {
+  const ValueId x = n.in(0);
+  const DType to = n.integer("output_dtype", 0) ? n.dtype_attr("output_dtype", DType::F32) : n.dtype(n.in(1));
+  ValueId y = n.cast(x, DType::F32);
+  if (n.has(2)) y = n.sub(y, n.cast(aligned(n, n.in(2), x), DType::F32));
+  n.out(0, n.cast(n.mul(y, n.cast(aligned(n, n.in(1), x), DType::F32)), to));
+}
+
+// Scale and zero point from the data: the range, widened to include 0, over 255 steps.
+void dynamic_quantize_linear(NodeContext& n) {
+  const ValueId x = n.in(0), zero = n.scalar(DType::F32, 0);
+  std::vector<int> axes;
+  for (int i = 0; i < n.rank(x); ++i) axes.push_back(i);
+  const ValueId top = n.op("max", {n.reduce("max", x, axes, false), zero}),
+                bottom = n.op("min", {n.reduce("min", x, axes, false), zero});
+  const ValueId scale = n.div(n.sub(top, bottom), 255);
+  const auto saturated = [&](ValueId v) { return n.op("clip", {v}, {{"min", 0.0}, {"max", 255.0}}); };
+  const ValueId point = saturated(n.unary("round", n.div(n.unary("neg", bottom), scale)));
+  n.out(0, n.cast(saturated(n.add(n.unary("round", n.div(x, scale)), point)), DType::U8));
+  n.out(1, scale);
+  n.out(2, n.cast(point, DType::U8));
+}
+
+// (a - a_zero) x (b - b_zero) in i32; a's zero point may be per row, b's per column.
+void matmul_integer(NodeContext& n) {
+  ValueId a = n.cast(n.in(0), DType::I32), b = n.cast(n.in(1), DType::I32);
+  if (n.has(2)) {
+    const ValueId zero = n.cast(n.in(2), DType::I32);
+    a = n.sub(a, n.rank(zero) == 1 && n.literal(n.dim(zero, 0)) != 1 ? n.unsqueeze(zero, {1}) : zero);
+  }
+  if (n.has(3)) b = n.sub(b, n.cast(n.in(3), DType::I32));
+  n.out(0, n.matmul(a, b));
+}
+
+}  // namespace dlcb::importer::onnx
