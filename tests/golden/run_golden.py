@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Golden tests: commands whose whole output is kept in a file beside them.
+
+    ;;; ARGS: dlcbc %i --start-at=fuse --stop-after=fuse --print-after=fuse
+    the input, up to the next line that begins with ;;;
+    ;;; STDOUT
+    what the command must print
+    ;;; STDERR
+    what it must print there (left out: nothing)
+    ;;; EXIT: 3
+
+The first word of ARGS is a program of the build. %i is a file that holds the input, %t an empty folder, %d the test's own
+folder; both names and the build's bin folder are written back as %i and %t in the output. Several ARGS lines run one after
+the other until one fails; their outputs are joined. A test's name begins with "bad-" exactly if its exit code is not 0.
+--rebase rewrites the expected part of every test that differs; look at the diff before committing it.
+"""
+import argparse
+import concurrent.futures
+import difflib
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT_S = 120
+
+
+class Case:
+    """One test file, split into its parts."""
+
+    def __init__(self, path):
+        self.path = path
+        self.commands, self.input, self.stdout, self.stderr, self.exit = [], "", "", "", 0
+        section = "input"
+        for line in path.read_text().splitlines(keepends=True):
+            if not line.startswith(";;;"):
+                setattr(self, section, getattr(self, section) + line)
+                continue
+            word, _, rest = line[3:].strip().partition(":")
+            if word == "ARGS":
+                self.commands.append(rest.strip())
+            elif word == "EXIT":
+                self.exit = int(rest)
+            elif word in ("STDOUT", "STDERR"):
+                section = word.lower()
+            else:
+                raise ValueError(f"{path}: unknown section {line.strip()!r}")
+        if not self.commands:
+            raise ValueError(f"{path}: no ;;; ARGS line")
+
+    def text(self, stdout, stderr, exit_code):
+        """The file as it would be with these results."""
+        text = "".join(f";;; ARGS: {command}\n" for command in self.commands) + self.input
+        for name, body in (("STDOUT", stdout), ("STDERR", stderr)):
+            if body or (name == "STDOUT" and not stderr):
+                text += f";;; {name}\n" + body + ("" if body.endswith("\n") or not body else "\n")
+        return text + (f";;; EXIT: {exit_code}\n" if exit_code else "")
+
+
+def execute(case, bin_dir):
+    """Runs the commands in a folder of their own; returns (stdout, stderr, exit code)."""
+    with tempfile.TemporaryDirectory(prefix="dlcb-golden-") as root:
+        folder = pathlib.Path(root, "t")
+        folder.mkdir()
+        input_file = pathlib.Path(root, "input.txt")
+        input_file.write_text(case.input)
+        names = {"%i": str(input_file), "%t": str(folder), "%d": str(case.path.parent)}
+        environment = {**os.environ, "XDG_CACHE_HOME": root, "LC_ALL": "C"}
+        stdout, stderr, code = "", "", 0
+        for command in case.commands:
+            words = shlex.split(command)
+            for mark, name in names.items():
+                words = [word.replace(mark, name) for word in words]
+            words[0] = str(bin_dir / words[0])
+            done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT_S)
+            stdout += done.stdout.decode(errors="replace")
+            stderr += done.stderr.decode(errors="replace")
+            code = done.returncode
+            if code:
+                break
+
+        def restored(text):
+            for mark, name in names.items():
+                text = text.replace(name, mark)
+            return text.replace(str(bin_dir) + "/", "")
+
+        return restored(stdout), restored(stderr), code
+
+
+def check(case, bin_dir, rebase):
+    """Returns what is wrong with the test, or None."""
+    try:
+        result = execute(case, bin_dir)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"cannot be run: {error}"
+    if (result[2] != 0) != case.path.name.startswith("bad-"):
+        return f"exit code {result[2]}, but the name must begin with 'bad-' exactly if it is not 0\n{result[1]}"
+    wanted, actual = case.path.read_text(), case.text(*result)
+    if wanted == actual:
+        return None
+    if rebase:
+        case.path.write_text(actual)
+        return None
+    return "".join(difflib.unified_diff(wanted.splitlines(True), actual.splitlines(True), "expected", "actual"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--rebase", action="store_true", help="rewrite what is expected")
+    parser.add_argument("-j", type=int, default=os.cpu_count(), help="tests at a time")
+    parser.add_argument("files", nargs="*", type=pathlib.Path, help="tests (default: all)")
+    flags = parser.parse_args()
+    here = pathlib.Path(__file__).resolve().parent
+    files = [f.resolve() for f in flags.files] or sorted(here.glob("*/**/*.txt")) + sorted(here.glob("*/*.txt"))
+    cases = [Case(path) for path in dict.fromkeys(files)]
+    if not cases:
+        sys.exit("no golden tests found")
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(flags.j) as pool:
+        results = pool.map(lambda case: check(case, flags.bin_dir.resolve(), flags.rebase), cases)
+        for case, problem in zip(cases, results):
+            if problem is not None:
+                failed += 1
+                print(f"FAILED {case.path.relative_to(here) if here in case.path.parents else case.path}\n{problem}")
+    print(f"{len(cases) - failed} of {len(cases)} golden tests passed")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
