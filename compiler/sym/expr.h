@@ -181,7 +181,7 @@ class Facts {
 
   Store* store_;
   std::vector<Expr> assumed_;
-  std::shared_ptr<const Learned> learned_;  // shared between copies; null when nothing was assumed
+  std::shared_ptr<Learned> learned_;  // null when nothing was assumed; copied before a change when shared
 };
 
 // Text: N*C + 2, (H + 1)//2, H % 32, min(a, b), max(a, b), select(c, a, b), a == b, a <= b, a < b, a and b, a or b, not

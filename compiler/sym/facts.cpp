@@ -120,9 +120,9 @@ Expr Simplifier::simplify(Expr e) {
 
 void Facts::assume(Expr condition) {
   assumed_.push_back(condition);
-  auto next = learned_ ? std::make_shared<Learned>(*learned_) : std::make_shared<Learned>();
-  Learner(store_->impl(), *next).learn(condition);
-  learned_ = std::move(next);
+  if (!learned_) learned_ = std::make_shared<Learned>();
+  if (learned_.use_count() > 1) learned_ = std::make_shared<Learned>(*learned_);
+  Learner(store_->impl(), *learned_).learn(condition);
 }
 
 Expr Facts::simplify(Expr e) const { return Simplifier(store_->impl(), learned_.get()).simplify(e); }

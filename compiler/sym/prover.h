@@ -10,7 +10,7 @@
 
 namespace dlcb::sym {
 
-// What a Facts value has derived from its assumptions; immutable once shared.
+// What a Facts value has derived from its assumptions.
 struct Learned {
   std::unordered_map<uint32_t, Bounds> bounds;           // of atoms and monomials
   std::unordered_map<uint32_t, Congruence> congruences;  // likewise

@@ -149,10 +149,13 @@ Expr Store::symbol(std::string_view name, SymbolKind kind, Bounds bounds) {
   return impl_->add_symbol(std::string(name), kind, bounds, {});
 }
 
-static std::string unused_name(const Store::Impl& s, std::string_view hint) {
+static std::string unused_name(Store::Impl& s, std::string_view hint) {
   std::string name(hint);
-  for (int n = 1; s.by_name.contains(name); n++) name = std::string(hint) + "." + std::to_string(n);
-  return name;
+  if (!s.by_name.contains(name)) return name;
+  for (int& n = s.last_suffix[name];;) {
+    std::string next = name + "." + std::to_string(++n);
+    if (!s.by_name.contains(next)) return next;
+  }
 }
 
 Expr Store::fresh(std::string_view hint, SymbolKind kind, Bounds bounds) {
