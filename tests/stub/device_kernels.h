@@ -89,6 +89,21 @@ DLCB_KERNEL(reverse3, 512)(const i32* x, i32* y, u32 n) {
 DLCB_EXPORT(reverse3, 1)
 )";
 
+inline const char kConversions[] = R"(
+DLCB_KERNEL(widen, 256)(const u16* x, float* h, float* b) {
+  u32 i = blockIdx.x * 256 + threadIdx.x;
+  h[i] = h2f(x[i]);
+  b[i] = b2f(x[i]);
+}
+DLCB_EXPORT(widen, 0)
+DLCB_KERNEL(narrow, 256)(const float* x, u16* h, u16* b) {
+  u32 i = blockIdx.x * 256 + threadIdx.x;
+  h[i] = f2h(x[i]);
+  b[i] = f2b(x[i]);
+}
+DLCB_EXPORT(narrow, 0)
+)";
+
 // Each is wrong in a way that a GPU need not show.
 inline const char kFaulty[] = R"(
 DLCB_KERNEL(no_barrier, 64)(const i32* x, i32* y) {

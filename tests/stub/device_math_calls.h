@@ -144,6 +144,28 @@ struct ConvCase {
   Values x, w, bias, residual;
   size_t y_elements = 0;
 
+  double products() const { return double(y_elements) * double(call.r * call.s * call.c / call.groups); }
+  // One element of y.
+  double expected_at(size_t index) const {
+    const rt::ConvCall& c = call;
+    const auto i = int64_t(index);
+    const int64_t k = i % c.k, q = i / c.k % c.q, p = i / c.k / c.q % c.p, n = i / c.k / c.q / c.p;
+    const int64_t cg = c.c / c.groups, kg = c.k / c.groups, first = k / kg * cg;
+    double sum = 0;
+    for (int64_t r = 0; r < c.r; ++r)
+      for (int64_t s = 0; s < c.s; ++s) {
+        const int64_t h = source(p, r, 0), v = source(q, s, 1);
+        if (h < 0 || v < 0 || h >= c.h || v >= c.wd) continue;
+        for (int64_t ch = 0; ch < cg; ++ch)
+          sum += x.value[size_t(((n * c.h + h) * c.wd + v) * c.c + first + ch)] *
+                 w.value[size_t(c.transposed ? (((first + ch) * c.r + r) * c.s + s) * kg + k % kg
+                                             : ((k * c.r + r) * c.s + s) * cg + ch)];
+      }
+    if (!bias.value.empty()) sum += bias.value[size_t(k)];
+    if (!residual.value.empty()) sum += residual.value[index];
+    return activated(c.activation, sum);
+  }
+
   std::vector<double> expected() const {
     const rt::ConvCall& c = call;
     std::vector<double> y(y_elements);
@@ -158,6 +180,12 @@ struct ConvCase {
   }
 
  private:
+  // The input position that output position `at` meets at a tap, -1 when there is none.
+  int64_t source(int64_t at, int64_t tap, int i) const {
+    if (!call.transposed) return at * call.stride[i] - call.pad[i] + tap * call.dilation[i];
+    const int64_t v = at + call.pad[i] - tap * call.dilation[i];
+    return v >= 0 && v % call.stride[i] == 0 ? v / call.stride[i] : -1;
+  }
   // Walks the pairs (small side, big side) that one tap links; a transposed convolution adds the other way round.
   void scatter_or_gather(int64_t n, int64_t g, std::vector<double>& y) const {
     const rt::ConvCall& c = call;
