@@ -180,13 +180,14 @@ std::string manifest_text(int version) {
   return "{\"format\": \"dlcb\", \"format_version\": " + std::to_string(version) + ", \"producer\": \"test\"}";
 }
 
-Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes, const std::string& manifest) {
+Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes, const std::string& manifest,
+                  const std::string& source) {
   bundle::MemorySink sink;
   bundle::BundleWriter writer(sink);
   must(writer.add("manifest.json", manifest));
   must(writer.add("program.fb", program_bytes));
   for (uint32_t m = 0; m < program.modules; ++m) {
-    must(writer.add(bundle::source_name(m), std::string_view("// kernel")));
+    must(writer.add(bundle::source_name(m), source));
     for (const std::string& target : program.targets) must(writer.add(bundle::cubin_name(m, target), std::string_view("\x7f" "ELF")));
   }
   Bytes weights(program.weight_bytes);

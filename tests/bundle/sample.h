@@ -59,8 +59,9 @@ class ProgramBuilder {
 // x: f32[N, 3], W: 64 bytes of weights, y: f32[N, 3]; one kernel, one arena buffer, guard N <= 8.
 ProgramBuilder sample_program();
 std::string manifest_text(int version = 1);
-// Kernel sources for every module, cubins for every target.
-Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes, const std::string& manifest = manifest_text());
+// `source` for every module, a file that is no cubin for every target, weights 0 1 2 ...
+Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes, const std::string& manifest = manifest_text(),
+                  const std::string& source = "// kernel");
 Bytes make_bundle(const ProgramBuilder& builder);
 Bytes sample_bundle();
 
