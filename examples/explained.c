@@ -2,8 +2,8 @@
  *
  *   explained model.dlcb cuda|sim NAME=2x3x224x224 ...
  *
- * Every input is zeros of the shape given for its name (NAME= alone: a scalar). Prints the model's inputs and outputs, what
- * the call will need, and the first values of every output. */
+ * Every input is zeros of the shape given for its name (NAME= alone: a scalar). Prints the model's inputs and outputs,
+ * what the call will need, and the first values of every output. */
 #include <dlcb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 
 enum { MAX_TENSORS = 32, MAX_RANK = 16 };
 
-/* Status codes tell kinds of failure apart; the message names the input, axis, value, constraint and model node. A failing
- * load has no context yet: its message is kept for the thread, under NULL. */
+/* Status codes tell kinds of failure apart; the message names the input, axis, value, constraint and model node. A
+ * failing load has no context yet: its message is kept for the thread, under NULL. */
 static int fail(dlcb_status status, const dlcb_context* context) {
   fprintf(stderr, "%s: %s\n", dlcb_status_name(status), dlcb_last_error(context));
   return 1;
@@ -88,8 +88,8 @@ static int run(dlcb_model* model, dlcb_context* context, int argc, char** argv, 
   if (status != DLCB_OK) return fail(status, context);
   printf("workspace: %zu bytes\n", workspace);
 
-  /* Outputs in host memory of ours. With data == NULL the context would provide (device) memory, valid until the next call.
-   * A dim of -1 is known only after the run: then the context has to provide. */
+  /* Outputs in host memory of ours. With data == NULL the context would provide (device) memory, valid until the next
+   * call. A dim of -1 is known only after the run: then the context has to provide. */
   for (int i = 0; i < n_outputs; ++i) {
     int known = 1;
     outputs[i].ndim = dlcb_output_rank(model, i);
@@ -101,10 +101,12 @@ static int run(dlcb_model* model, dlcb_context* context, int argc, char** argv, 
     if (known) outputs[i].data = calloc(element_count(&outputs[i]) + 1, outputs[i].dtype.bits / 8);
   }
 
-  /* Runs on the given stream, here the default one. Because host memory is involved, the results are there on return. */
+  /* Runs on the given stream, here the default one. Because host memory is involved, the results are there on return.
+   */
   status = dlcb_invoke(context, inputs, n_inputs, outputs, n_outputs, NULL);
   for (int i = 0; i < n_outputs; ++i) {
-    if (status == DLCB_OK && outputs[i].device.device_type == kDLCPU) print_output(dlcb_output_name(model, i), &outputs[i]);
+    if (status == DLCB_OK && outputs[i].device.device_type == kDLCPU)
+      print_output(dlcb_output_name(model, i), &outputs[i]);
     if (!ours[i]) outputs[i].data = NULL; /* the context's: not for us to free */
   }
   return status == DLCB_OK ? 0 : fail(status, context);
@@ -139,7 +141,8 @@ int main(int argc, char** argv) {
   dlcb_options_init(&options);
   options.device = strcmp(argv[2], "sim") == 0 ? DLCB_SIM : DLCB_CUDA;
 
-  /* Loading verifies the file, loads its kernels and uploads the weights. The model may then be shared between threads. */
+  /* Loading verifies the file, loads its kernels and uploads the weights. The model may then be shared between threads.
+   */
   status = dlcb_load_file(argv[1], &options, &model);
   if (status != DLCB_OK) return fail(status, NULL);
   describe(model);

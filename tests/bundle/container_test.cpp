@@ -20,12 +20,11 @@ Error open(const Bytes& bytes) {
   return Bundle::open_memory(bytes, &bundle);
 }
 
-std::string temporary(const std::string& name) {
-  return "/tmp/dlcb_test_" + std::to_string(::getpid()) + "_" + name;
-}
+std::string temporary(const std::string& name) { return "/tmp/dlcb_test_" + std::to_string(::getpid()) + "_" + name; }
 
 void save(const std::string& path, const Bytes& bytes) {
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace
@@ -66,7 +65,8 @@ TEST_CASE("any flipped byte is refused") {
 TEST_CASE("a bundle cut short or continued is refused") {
   const Bytes bytes = dlcb::test::sample_bundle();
   for (size_t n = 0; n < bytes.size(); ++n) {
-    const Bytes cut(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(n));  // its own allocation: ASan sees overreads
+    const Bytes cut(bytes.begin(),
+                    bytes.begin() + static_cast<ptrdiff_t>(n));  // its own allocation: ASan sees overreads
     if (!open(cut)) FAIL("a bundle of " << n << " bytes was accepted");
   }
   Bytes longer = bytes;
@@ -102,7 +102,8 @@ TEST_CASE("the writer refuses names that the reader would") {
   CHECK(writer.add("program.fb", std::string_view("x")));  // the manifest comes first
   REQUIRE_FALSE(writer.add("manifest.json", std::string_view("{}")));
   CHECK(writer.add("manifest.json", std::string_view("{}")));
-  for (const char* name : {"", "/a", "a/", "../a", "a/../b", "..", "a b", "a\\b", "\x80"}) CHECK(writer.add(name, std::string_view("x")));
+  for (const char* name : {"", "/a", "a/", "../a", "a/../b", "..", "a b", "a\\b", "\x80"})
+    CHECK(writer.add(name, std::string_view("x")));
   CHECK_FALSE(writer.add("a..b/c", std::string_view("x")));
 }
 
@@ -134,7 +135,8 @@ TEST_CASE("zip64 fields are written and read") {
   CHECK(parsed[2].size == 400);
   CHECK(parsed[2].data_offset == entries[2].data_offset);
   for (size_t i = 0; i < file.size() - end.size(); ++i) {
-    if (i >= entries[1].data_offset && i < entries[2].header_offset) continue;  // data: covered by CRCs, not by parse_zip
+    if (i >= entries[1].data_offset && i < entries[2].header_offset)
+      continue;  // data: covered by CRCs, not by parse_zip
     if (i >= entries[2].data_offset) continue;
     file[i] ^= 1;
     if (!parse_zip(file, &parsed, kFrom)) FAIL("byte " << i << " went unnoticed");
@@ -142,7 +144,8 @@ TEST_CASE("zip64 fields are written and read") {
   }
   const std::string path = temporary("zip64.zip");
   save(path, file);
-  const std::string script = "import zipfile; z = zipfile.ZipFile('" + path + "'); assert z.testzip() is None; "
+  const std::string script = "import zipfile; z = zipfile.ZipFile('" + path +
+                             "'); assert z.testzip() is None; "
                              "assert [i.file_size for i in z.infolist()] == [0, 200, 400]";
   CHECK(std::system(("python3 -c \"" + script + "\"").c_str()) == 0);
   ::unlink(path.c_str());
@@ -151,8 +154,10 @@ TEST_CASE("zip64 fields are written and read") {
 TEST_CASE("Python's zipfile lists a bundle") {
   const std::string path = temporary("python.dlcb");
   save(path, dlcb::test::sample_bundle());
-  const std::string script = "import zipfile; z = zipfile.ZipFile('" + path + "'); assert z.testzip() is None; "
-                             "assert z.namelist()[:2] == ['manifest.json', 'program.fb']; assert len(z.read('weights.bin')) == 64";
+  const std::string script =
+      "import zipfile; z = zipfile.ZipFile('" + path +
+      "'); assert z.testzip() is None; "
+      "assert z.namelist()[:2] == ['manifest.json', 'program.fb']; assert len(z.read('weights.bin')) == 64";
   CHECK(std::system(("python3 -c \"" + script + "\"").c_str()) == 0);
   ::unlink(path.c_str());
 }
@@ -175,7 +180,9 @@ TEST_CASE("what is not a bundle is named") {
   CHECK(message("") == "it is empty");
   CHECK(message("some text that is long enough to be a header") == "it is not a zip archive");
   const auto program = dlcb::test::sample_program();
-  const auto with_manifest = [&](const std::string& m) { return open(dlcb::test::make_bundle(program.program, program.finish(), m)).message; };
+  const auto with_manifest = [&](const std::string& m) {
+    return open(dlcb::test::make_bundle(program.program, program.finish(), m)).message;
+  };
   CHECK(with_manifest("[") == "its manifest is not a JSON object");
   CHECK(with_manifest("[1]") == "its manifest is not a JSON object");
   CHECK(with_manifest("{}") == "its manifest does not say \"format\": \"dlcb\"");

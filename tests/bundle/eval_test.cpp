@@ -1,10 +1,11 @@
 // The host program's arithmetic at its edges, and the arena packing.
+#include "bundle_format/eval.h"
+
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "bundle/sample.h"
-#include "bundle_format/eval.h"
 #include "bundle_format/packing.h"
 #include "bundle_format/verify.h"
 #include "catch.h"
@@ -49,12 +50,12 @@ TEST_CASE("integer operations wrap and never trap") {
     int64_t a, b, result;
   };
   const Row rows[] = {
-      {fb::Op::Add, kHigh, 1, kLow},     {fb::Op::Sub, kLow, 1, kHigh},    {fb::Op::Mul, kLow, -1, kLow},
-      {fb::Op::FloorDiv, 7, 2, 3},       {fb::Op::FloorDiv, -7, 2, -4},    {fb::Op::FloorDiv, 7, -2, -4},
-      {fb::Op::FloorDiv, -7, -2, 3},     {fb::Op::FloorDiv, 5, 0, 0},      {fb::Op::FloorDiv, kLow, -1, kLow},
-      {fb::Op::Mod, 7, 2, 1},            {fb::Op::Mod, -7, 2, 1},          {fb::Op::Mod, 7, -2, -1},
-      {fb::Op::Mod, 5, 0, 0},            {fb::Op::Mod, kLow, -1, 0},       {fb::Op::Min, -1, 1, -1},
-      {fb::Op::Max, -1, 1, 1},           {fb::Op::Eq, 2, 2, 1},            {fb::Op::Lt, 2, 2, 0},
+      {fb::Op::Add, kHigh, 1, kLow}, {fb::Op::Sub, kLow, 1, kHigh}, {fb::Op::Mul, kLow, -1, kLow},
+      {fb::Op::FloorDiv, 7, 2, 3},   {fb::Op::FloorDiv, -7, 2, -4}, {fb::Op::FloorDiv, 7, -2, -4},
+      {fb::Op::FloorDiv, -7, -2, 3}, {fb::Op::FloorDiv, 5, 0, 0},   {fb::Op::FloorDiv, kLow, -1, kLow},
+      {fb::Op::Mod, 7, 2, 1},        {fb::Op::Mod, -7, 2, 1},       {fb::Op::Mod, 7, -2, -1},
+      {fb::Op::Mod, 5, 0, 0},        {fb::Op::Mod, kLow, -1, 0},    {fb::Op::Min, -1, 1, -1},
+      {fb::Op::Max, -1, 1, 1},       {fb::Op::Eq, 2, 2, 1},         {fb::Op::Lt, 2, 2, 0},
       {fb::Op::Le, 2, 2, 1},
   };
   for (const Row& row : rows) {
@@ -88,7 +89,8 @@ TEST_CASE("scales round in double, saturate and survive NaN") {
 
 TEST_CASE("magic division is exact for every divisor and dividend below 2^31") {
   std::mt19937 random(1);
-  std::vector<int64_t> divisors = {1, 2, 3, 5, 7, 31, 32, 33, 641, 65535, 65536, 65537, (1 << 30) - 1, 1 << 30, (1 << 30) + 1, 0x7fffffff};
+  std::vector<int64_t> divisors = {
+      1, 2, 3, 5, 7, 31, 32, 33, 641, 65535, 65536, 65537, (1 << 30) - 1, 1 << 30, (1 << 30) + 1, 0x7fffffff};
   for (int i = 0; i < 100; ++i) divisors.push_back(1 + static_cast<int64_t>(random() % 0x7fffffff));
   for (int64_t d : divisors) {
     ProgramBuilder b;
@@ -148,7 +150,8 @@ TEST_CASE("packed buffers that are alive together do not overlap") {
       REQUIRE(packing.offsets[i] + lives[i].size <= packing.peak);
       for (size_t j = 0; j < i; ++j) {
         if (lives[j].size == 0 || lives[j].last < lives[i].first || lives[i].last < lives[j].first) continue;
-        REQUIRE((packing.offsets[i] + lives[i].size <= packing.offsets[j] || packing.offsets[j] + lives[j].size <= packing.offsets[i]));
+        REQUIRE((packing.offsets[i] + lives[i].size <= packing.offsets[j] ||
+                 packing.offsets[j] + lives[j].size <= packing.offsets[i]));
       }
     }
     CHECK(packing.peak >= most_alive);

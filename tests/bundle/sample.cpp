@@ -68,7 +68,9 @@ uint32_t ProgramBuilder::op(fb::Op op, uint32_t a, uint32_t b, uint32_t c) {
   return result;
 }
 
-void ProgramBuilder::next_segment() { program.host->segment_starts.push_back(static_cast<uint32_t>(program.host->code.size())); }
+void ProgramBuilder::next_segment() {
+  program.host->segment_starts.push_back(static_cast<uint32_t>(program.host->code.size()));
+}
 
 uint32_t ProgramBuilder::input(const std::string& name, uint8_t dtype, const Dims& dims, bool host) {
   program.inputs.push_back(tensor(name, dtype, dims, host));
@@ -134,7 +136,8 @@ fb::GuardT& ProgramBuilder::guard(uint32_t reg, const std::string& text, uint32_
   return *program.guards.back();
 }
 
-std::unique_ptr<fb::LaunchT> ProgramBuilder::launch(uint32_t entry, uint32_t grid_x, const std::vector<uint32_t>& buffers,
+std::unique_ptr<fb::LaunchT> ProgramBuilder::launch(uint32_t entry, uint32_t grid_x,
+                                                    const std::vector<uint32_t>& buffers,
                                                     const std::vector<uint32_t>& values) {
   const uint32_t one = i64(1), threads = i64(32), zero = i64(0), always = flag(true);
   auto v = std::make_unique<fb::VariantT>();
@@ -188,7 +191,9 @@ Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes, const
   must(writer.add("program.fb", program_bytes));
   for (uint32_t m = 0; m < program.modules; ++m) {
     must(writer.add(bundle::source_name(m), source));
-    for (const std::string& target : program.targets) must(writer.add(bundle::cubin_name(m, target), std::string_view("\x7f" "ELF")));
+    for (const std::string& target : program.targets)
+      must(writer.add(bundle::cubin_name(m, target), std::string_view("\x7f"
+                                                                      "ELF")));
   }
   Bytes weights(program.weight_bytes);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<uint8_t>(i);

@@ -21,8 +21,8 @@ class ProgramBuilder {
   uint32_t i64(int64_t value);
   uint32_t f64(double value);
   uint32_t flag(bool value);
-  uint32_t reg(fb::RegType type);                                              // written by a Read
-  uint32_t op(fb::Op op, uint32_t a, uint32_t b = 0, uint32_t c = 0);           // appends an instruction, returns its register
+  uint32_t reg(fb::RegType type);                                      // written by a Read
+  uint32_t op(fb::Op op, uint32_t a, uint32_t b = 0, uint32_t c = 0);  // appends an instruction, returns its register
   uint32_t dim(uint32_t input, uint32_t axis) { return op(fb::Op::InputDim, input, axis); }
   void next_segment();
 
@@ -60,8 +60,8 @@ class ProgramBuilder {
 ProgramBuilder sample_program();
 std::string manifest_text(int version = 1);
 // `source` for every module, a file that is no cubin for every target, weights 0 1 2 ...
-Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes, const std::string& manifest = manifest_text(),
-                  const std::string& source = "// kernel");
+Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes,
+                  const std::string& manifest = manifest_text(), const std::string& source = "// kernel");
 Bytes make_bundle(const ProgramBuilder& builder);
 Bytes sample_bundle();
 

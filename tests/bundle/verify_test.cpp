@@ -1,5 +1,7 @@
-// Programs that are well-formed FlatBuffers but wrong: each rule of the verifier has a row. Then mutated programs: whatever
-// the verifier accepts must run without touching memory that is not its own (the sanitizers judge).
+// Programs that are well-formed FlatBuffers but wrong: each rule of the verifier has a row. Then mutated programs:
+// whatever the verifier accepts must run without touching memory that is not its own (the sanitizers judge).
+#include "bundle_format/verify.h"
+
 #include <functional>
 #include <random>
 
@@ -7,7 +9,6 @@
 #include "bundle_format/eval.h"
 #include "bundle_format/packing.h"
 #include "bundle_format/reader.h"
-#include "bundle_format/verify.h"
 #include "catch.h"
 
 using namespace dlcb;
@@ -48,10 +49,14 @@ const Row kRows[] = {
     {"uses register 9999, which does not exist", [](auto& b) { b.program.inputs[0]->dims[0]->reg = 9999; }},
     {"has an unknown element type", [](auto& b) { b.program.inputs[0]->dtype = 13; }},
     {"is read by the host but is not an integer tensor", [](auto& b) { b.program.inputs[0]->host = true; }},
-    {"is of an unknown operation", [](auto& b) { b.program.host->code[0] = fb::Instr(static_cast<fb::Op>(99), 64, 0, 0, 0); }},
-    {"writes a register that does not exist", [](auto& b) { b.program.host->code[0] = fb::Instr(fb::Op::Add, 5000, 0, 0, 0); }},
-    {"writes a register that is written elsewhere", [](auto& b) { b.program.host->code[0] = fb::Instr(fb::Op::Add, 0, 0, 0, 0); }},
-    {"writes a register of another type", [](auto& b) { b.program.host->code[0] = fb::Instr(fb::Op::Eq, 64, 0, 0, 0); }},
+    {"is of an unknown operation",
+     [](auto& b) { b.program.host->code[0] = fb::Instr(static_cast<fb::Op>(99), 64, 0, 0, 0); }},
+    {"writes a register that does not exist",
+     [](auto& b) { b.program.host->code[0] = fb::Instr(fb::Op::Add, 5000, 0, 0, 0); }},
+    {"writes a register that is written elsewhere",
+     [](auto& b) { b.program.host->code[0] = fb::Instr(fb::Op::Add, 0, 0, 0, 0); }},
+    {"writes a register of another type",
+     [](auto& b) { b.program.host->code[0] = fb::Instr(fb::Op::Eq, 64, 0, 0, 0); }},
     {"before it is written", [](auto& b) { b.program.host->code[0] = fb::Instr(fb::Op::Add, 64, 65, 0, 0); }},
     {"which is not Bool", [](auto& b) { b.op(fb::Op::Not, 0); }},
     {"which is not F64", [](auto& b) { b.op(fb::Op::FloorScale, 0, 0); }},
@@ -59,7 +64,8 @@ const Row kRows[] = {
     {"names a dim that does not exist", [](auto& b) { b.op(fb::Op::InputDim, 0, 2); }},
     {"names a tensor that does not exist", [](auto& b) { b.op(fb::Op::OutputAlign, 1); }},
     {"not marked as read by the host", [](auto& b) { b.op(fb::Op::InputElem, 0, 0); }},
-    {"segments of the host program are out of order", [](auto& b) {
+    {"segments of the host program are out of order",
+     [](auto& b) {
        b.program.host->segment_starts = {0, 99};
        b.step(read_into(0, b.reg(fb::RegType::I64), 1));
      }},
@@ -70,10 +76,12 @@ const Row kRows[] = {
     {"starts a segment out of order", [](auto& b) { b.step(read_into(0, b.reg(fb::RegType::I64), 2)); }},
     {"but no segment follows", [](auto& b) { b.step(read_into(0, b.reg(fb::RegType::I64), 0)); }},
     {"reads into a register that is written elsewhere", [](auto& b) { b.next_segment(), b.step(read_into(0, 0, 1)); }},
-    {"reads into a register that is not I64", [](auto& b) { b.next_segment(), b.step(read_into(0, b.reg(fb::RegType::Bool), 1)); }},
+    {"reads into a register that is not I64",
+     [](auto& b) { b.next_segment(), b.step(read_into(0, b.reg(fb::RegType::Bool), 1)); }},
     {"neither 0 nor 1", [](auto& b) { b.program.host->constants[b.flag(true)] = 2; }},
     {"more constants than registers", [](auto& b) { b.program.host->constants.resize(1000); }},
-    {"before it is written", [](auto& b) {  // a guard of segment 0 on a value that is read later
+    {"before it is written",
+     [](auto& b) {  // a guard of segment 0 on a value that is read later
        const uint32_t value = b.reg(fb::RegType::I64), zero = b.i64(0);
        b.next_segment();
        b.step(read_into(0, value, 1));
@@ -89,7 +97,8 @@ const Row kRows[] = {
     {"lies outside the weights", [](auto& b) { b.program.buffers[2]->offset = ~uint64_t{15}; }},
     {"lies outside the weights", [](auto& b) { b.program.buffers[2]->size = 32, b.program.buffers[2]->offset = 8; }},
     {"has an impossible lifetime", [](auto& b) { b.program.buffers[3]->last_step = 2; }},
-    {"has an impossible lifetime", [](auto& b) { b.program.buffers[3]->first_step = 1, b.program.buffers[3]->last_step = 0; }},
+    {"has an impossible lifetime",
+     [](auto& b) { b.program.buffers[3]->first_step = 1, b.program.buffers[3]->last_step = 0; }},
     {"uses a buffer outside its lifetime", [](auto& b) { b.program.buffers[3]->last_step = 0; }},
     {"is of an unknown kind", [](auto& b) { b.program.buffers[0]->kind = static_cast<fb::BufferKind>(77); }},
     {"does nothing", [](auto& b) { b.program.steps[0]->action.Reset(); }},
@@ -97,22 +106,26 @@ const Row kRows[] = {
     {"launches an entry that does not exist", [](auto& b) { variant_of(b).entry = 7; }},
     {"not three registers", [](auto& b) { variant_of(b).grid.pop_back(); }},
     {"uses a buffer that does not exist", [](auto& b) { variant_of(b).args[0] = fb::Arg(fb::ArgKind::BufferPtr, 70); }},
-    {"passes an argument of an unknown kind", [](auto& b) { variant_of(b).args[0] = fb::Arg(static_cast<fb::ArgKind>(9), 0); }},
+    {"passes an argument of an unknown kind",
+     [](auto& b) { variant_of(b).args[0] = fb::Arg(static_cast<fb::ArgKind>(9), 0); }},
     {"which is not F64", [](auto& b) { variant_of(b).args[0] = fb::Arg(fb::ArgKind::F32, 0); }},
     {"which is not Bool", [](auto& b) { b.program.steps[0]->predicate = 0; }},
     {"has an impossible predicate", [](auto& b) { b.program.steps[0]->predicate = -2; }},
     {"belongs to a region that does not exist", [](auto& b) { launch_of(b, 0).region = 3; }},
-    {"writes an input or a weight", [](auto& b) {
+    {"writes an input or a weight",
+     [](auto& b) {
        fb::CopyT c;
        c.from = 2, c.to = 0;
        b.step(c);
      }},
-    {"four pads, two strides and two dilations", [](auto& b) {
+    {"four pads, two strides and two dilations",
+     [](auto& b) {
        fb::ConvT c;
        c.y = 1;
        b.step(std::move(c));
      }},
-    {"impossible window", [](auto& b) {
+    {"impossible window",
+     [](auto& b) {
        fb::ConvT c;
        c.y = 1, c.r = 1, c.s = 1, c.groups = 1;
        c.pad = {0, 0, 0, 0}, c.stride = {1, 0}, c.dilation = {1, 1};
@@ -167,7 +180,8 @@ TEST_CASE("mutated programs are refused or run safely") {
     Bytes bytes = original;
     for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits) {
       const size_t at = random() % bytes.size();
-      bytes[at] = random() % 2 ? static_cast<uint8_t>(random()) : static_cast<uint8_t>(bytes[at] + (random() % 2 ? 1 : -1));
+      bytes[at] =
+          random() % 2 ? static_cast<uint8_t>(random()) : static_cast<uint8_t>(bytes[at] + (random() % 2 ? 1 : -1));
     }
     const fb::Program* p = nullptr;
     std::vector<uint64_t> storage;
@@ -175,11 +189,13 @@ TEST_CASE("mutated programs are refused or run safely") {
     ++accepted;
     std::vector<std::vector<int64_t>> dims(size_or_zero(p->inputs()));
     std::vector<std::span<const int64_t>> spans;
-    for (uint32_t i = 0; i < dims.size(); ++i) spans.emplace_back(dims[i] = std::vector<int64_t>(size_or_zero(p->inputs()->Get(i)->dims()), 5));
+    for (uint32_t i = 0; i < dims.size(); ++i)
+      spans.emplace_back(dims[i] = std::vector<int64_t>(size_or_zero(p->inputs()->Get(i)->dims()), 5));
     const std::vector<int64_t> align(std::max(size_or_zero(p->inputs()), size_or_zero(p->outputs())), 16);
     std::vector<int64_t> registers(size_or_zero(p->host()->reg_types()));
     load_constants(*p->host(), registers);
-    for (uint32_t s = 0; s < p->host()->segment_starts()->size(); ++s) run_segment(*p->host(), s, {spans, align, align, {}}, registers);
+    for (uint32_t s = 0; s < p->host()->segment_starts()->size(); ++s)
+      run_segment(*p->host(), s, {spans, align, align, {}}, registers);
   }
   CHECK(accepted > 100);  // otherwise the test tests little
 }

@@ -3,8 +3,8 @@
 
 #include "dlcb.h"
 
-#define EXPECT(condition) \
-  do {                    \
+#define EXPECT(condition)              \
+  do {                                 \
     if (!(condition)) return __LINE__; \
   } while (0)
 

@@ -85,7 +85,8 @@ TEST_CASE("load from memory and run") {
 TEST_CASE("load from a file and run") {
   const std::string path = "/tmp/dlcb_test_" + std::to_string(::getpid()) + ".dlcb";
   const std::vector<uint8_t> bytes = bundle();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   const dlcb_options options = simulated();
   dlcb_model* model = nullptr;
   const dlcb_status status = dlcb_load_file(path.c_str(), &options, &model);

@@ -1,5 +1,5 @@
-// A device for tests of the stub's core: memory is host memory that the core must not touch itself (it is staged as if it
-// were far away), launches run a C++ function for each kernel entry, and everything is written to a log.
+// A device for tests of the stub's core: memory is host memory that the core must not touch itself (it is staged as if
+// it were far away), launches run a C++ function for each kernel entry, and everything is written to a log.
 #pragma once
 #include <cstdlib>
 #include <cstring>
@@ -57,9 +57,15 @@ class FakeDevice : public rt::Device {
     s_->blocks.erase(p);
     std::free(reinterpret_cast<void*>(p));
   }
-  rt::Error upload(rt::Ptr to, const void* from, size_t bytes, void*) override { return move(to, reinterpret_cast<rt::Ptr>(from), bytes, "upload"); }
-  rt::Error download(void* to, rt::Ptr from, size_t bytes, void*) override { return move(reinterpret_cast<rt::Ptr>(to), from, bytes, "download"); }
-  rt::Error copy(rt::Ptr to, rt::Ptr from, size_t bytes, void*) override { return record([=, this] { return move(to, from, bytes, "copy"); }); }
+  rt::Error upload(rt::Ptr to, const void* from, size_t bytes, void*) override {
+    return move(to, reinterpret_cast<rt::Ptr>(from), bytes, "upload");
+  }
+  rt::Error download(void* to, rt::Ptr from, size_t bytes, void*) override {
+    return move(reinterpret_cast<rt::Ptr>(to), from, bytes, "download");
+  }
+  rt::Error copy(rt::Ptr to, rt::Ptr from, size_t bytes, void*) override {
+    return record([=, this] { return move(to, from, bytes, "copy"); });
+  }
   rt::Error synchronize(void*) override {
     note("synchronize");
     return {};

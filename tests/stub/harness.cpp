@@ -14,7 +14,8 @@ rt::Error Harness::load(const ProgramBuilder& program) {
 void add_sample_kernels(FakeState& state) {
   state.kernels = {
       [](const rt::LaunchCall& call) {  // x, W, t, elements
-        for (uint64_t i = 0; i < call.args[3]; ++i) pointer<float>(call, 2)[i] = pointer<float>(call, 0)[i] + pointer<uint8_t>(call, 1)[i % 3];
+        for (uint64_t i = 0; i < call.args[3]; ++i)
+          pointer<float>(call, 2)[i] = pointer<float>(call, 0)[i] + pointer<uint8_t>(call, 1)[i % 3];
       },
       [](const rt::LaunchCall& call) {  // t, y, elements
         for (uint64_t i = 0; i < call.args[2]; ++i) pointer<float>(call, 1)[i] = 2 * pointer<float>(call, 0)[i];

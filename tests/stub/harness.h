@@ -17,7 +17,8 @@ struct Tensor {
   std::vector<int64_t> shape;
   DLTensor dl{};
 
-  Tensor(std::vector<int64_t> dims, std::vector<T> data, DLDataType type, DLDeviceType kind = kDLCUDA) : values(std::move(data)), shape(std::move(dims)) {
+  Tensor(std::vector<int64_t> dims, std::vector<T> data, DLDataType type, DLDeviceType kind = kDLCUDA)
+      : values(std::move(data)), shape(std::move(dims)) {
     dl = {values.data(), {kind, 0}, static_cast<int32_t>(shape.size()), type, shape.data(), nullptr, 0};
   }
   Tensor(const Tensor&) = delete;
@@ -47,7 +48,9 @@ struct Harness {
   Harness() { dlcb_options_init(&options); }
   rt::Error load(const ProgramBuilder& program);
   std::unique_ptr<rt::Context> context() { return std::make_unique<rt::Context>(model); }
-  size_t count(const std::string& line) const { return static_cast<size_t>(std::count(state->log.begin(), state->log.end(), line)); }
+  size_t count(const std::string& line) const {
+    return static_cast<size_t>(std::count(state->log.begin(), state->log.end(), line));
+  }
 };
 
 // The sample program with working kernels: t = x + W[0..3], y = 2 * t (W is read as bytes 0 1 2).

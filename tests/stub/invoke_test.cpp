@@ -9,7 +9,9 @@ using namespace dlcb::test;
 
 namespace {
 
-rt::Error invoke(rt::Context& context, const DLTensor& x, DLTensor* y, void* stream = nullptr) { return context.invoke({&x, 1}, {y, 1}, stream); }
+rt::Error invoke(rt::Context& context, const DLTensor& x, DLTensor* y, void* stream = nullptr) {
+  return context.invoke({&x, 1}, {y, 1}, stream);
+}
 
 void check_sample(const float* y, size_t rows, float x) {
   for (size_t i = 0; i < rows * 3; ++i) CHECK(y[i] == 2 * (x + static_cast<float>(i % 3)));
@@ -80,7 +82,8 @@ TEST_CASE("resolve gives shapes and workspace without data") {
   CHECK(workspace == 256);
   CHECK(h.state->launches == 0);
   x.shape[0] = 9;
-  CHECK(context->resolve({&x.dl, 1}, shapes, nullptr).message == "input 'x' dim 0 is 9, but at most 8 is allowed; N is dim 0 of input 'x'");
+  CHECK(context->resolve({&x.dl, 1}, shapes, nullptr).message ==
+        "input 'x' dim 0 is 9, but at most 8 is allowed; N is dim 0 of input 'x'");
 }
 
 TEST_CASE("memory grows to the largest shape, no further, and is given back") {
@@ -128,17 +131,16 @@ TEST_CASE("the caller's allocator is used for everything") {
     int live = 0;
     bool odd = false;
   } counter;
-  const dlcb_allocator allocator = {
-      &counter,
-      [](void* user, size_t bytes, void*) -> void* {
-        ++static_cast<Counter*>(user)->live;
-        auto* p = static_cast<char*>(std::aligned_alloc(256, (bytes + 511) / 256 * 256));
-        return p + (static_cast<Counter*>(user)->odd ? 16 : 0);
-      },
-      [](void* user, void* p, void*) {
-        --static_cast<Counter*>(user)->live;
-        std::free(static_cast<char*>(p) - (static_cast<Counter*>(user)->odd ? 16 : 0));
-      }};
+  const dlcb_allocator allocator = {&counter,
+                                    [](void* user, size_t bytes, void*) -> void* {
+                                      ++static_cast<Counter*>(user)->live;
+                                      auto* p = static_cast<char*>(std::aligned_alloc(256, (bytes + 511) / 256 * 256));
+                                      return p + (static_cast<Counter*>(user)->odd ? 16 : 0);
+                                    },
+                                    [](void* user, void* p, void*) {
+                                      --static_cast<Counter*>(user)->live;
+                                      std::free(static_cast<char*>(p) - (static_cast<Counter*>(user)->odd ? 16 : 0));
+                                    }};
   Harness h;
   add_sample_kernels(*h.state);
   h.options.allocator = &allocator;
@@ -220,8 +222,10 @@ TEST_CASE("graphs: the cache is bounded and stops thrashing; a growing arena dro
   const auto context = h.context();
   std::vector<std::unique_ptr<Tensor<float>>> x, y;
   for (int64_t n = 1; n <= 6; ++n) {
-    x.push_back(std::make_unique<Tensor<float>>(std::vector<int64_t>{n, 3}, std::vector<float>(static_cast<size_t>(n) * 3, 1), kF32));
-    y.push_back(std::make_unique<Tensor<float>>(std::vector<int64_t>{n, 3}, std::vector<float>(static_cast<size_t>(n) * 3, 0), kF32));
+    x.push_back(std::make_unique<Tensor<float>>(std::vector<int64_t>{n, 3},
+                                                std::vector<float>(static_cast<size_t>(n) * 3, 1), kF32));
+    y.push_back(std::make_unique<Tensor<float>>(std::vector<int64_t>{n, 3},
+                                                std::vector<float>(static_cast<size_t>(n) * 3, 0), kF32));
   }
   for (int round = 0; round < 20; ++round)
     for (size_t i = 0; i < x.size(); ++i) REQUIRE_FALSE(invoke(*context, x[i]->dl, &y[i]->dl));
@@ -291,7 +295,8 @@ TEST_CASE("contexts of one model serve several threads, with and without queues 
         const auto context = h.context();
         for (int i = 0; i < 50; ++i) {
           auto x = floats({1 + i % 8, 3}, static_cast<float>(id), kDLCPU), y = floats({1 + i % 8, 3}, 0, kDLCPU);
-          wrong[static_cast<size_t>(id)] += invoke(*context, x.dl, &y.dl) || y.values[1] != 2 * (static_cast<float>(id) + 1);
+          wrong[static_cast<size_t>(id)] +=
+              invoke(*context, x.dl, &y.dl) || y.values[1] != 2 * (static_cast<float>(id) + 1);
         }
       });
     for (std::thread& t : threads) t.join();

@@ -1,4 +1,5 @@
-// What a call may be refused for, as a table, with the exact sentence that the user sees. Nothing runs when one is given.
+// What a call may be refused for, as a table, with the exact sentence that the user sees. Nothing runs when one is
+// given.
 #include "catch.h"
 #include "harness.h"
 
@@ -58,12 +59,16 @@ const Row kRows[] = {
     {[](Call& c) { c.ids.dl.dtype = kF32; }, DLCB_INPUT_REFUSED, "input 'ids' has element type f32, but i64 is needed"},
     {[](Call& c) { c.mask.dl.dtype.lanes = 4; }, DLCB_INPUT_REFUSED,
      "input 'mask' has element type DLPack type code 2 with 32 bits and 4 lanes, but f32 is needed"},
-    {[](Call& c) { set_shape(c.mask.dl, c.mask.shape, {16}); }, DLCB_INPUT_REFUSED, "input 'mask' [16] has 1 dims, but 2 are needed"},
+    {[](Call& c) { set_shape(c.mask.dl, c.mask.shape, {16}); }, DLCB_INPUT_REFUSED,
+     "input 'mask' [16] has 1 dims, but 2 are needed"},
     {[](Call& c) { c.mask.dl.ndim = -1; }, DLCB_INPUT_REFUSED, "input 'mask' has -1 dims, but 2 are needed"},
     {[](Call& c) { c.mask.shape[1] = -8; }, DLCB_INPUT_REFUSED, "input 'mask' dim 1 is -8, which is negative"},
-    {[](Call& c) { c.mask.shape = {int64_t{1} << 40, int64_t{1} << 40}, c.mask.dl.shape = c.mask.shape.data(); }, DLCB_INPUT_REFUSED,
-     "input 'mask' has the impossible shape [1099511627776, 1099511627776]"},
-    {[](Call& c) { c.mask.shape[0] = 3; }, DLCB_INPUT_REFUSED, "input 'mask' dim 0 is 3, but N = 2 is needed; N is dim 0 of input 'ids'"},
+    {[](Call& c) {
+       c.mask.shape = {int64_t{1} << 40, int64_t{1} << 40}, c.mask.dl.shape = c.mask.shape.data();
+     },
+     DLCB_INPUT_REFUSED, "input 'mask' has the impossible shape [1099511627776, 1099511627776]"},
+    {[](Call& c) { c.mask.shape[0] = 3; }, DLCB_INPUT_REFUSED,
+     "input 'mask' dim 0 is 3, but N = 2 is needed; N is dim 0 of input 'ids'"},
     {[](Call& c) { c.image.shape[1] = 15; }, DLCB_INPUT_REFUSED,
      "input 'image' dim 1 is 15, but 2*T = 16 is needed; T is dim 1 of input 'ids'"},
     {[](Call& c) { c.image.shape[2] = 4; }, DLCB_INPUT_REFUSED, "input 'image' dim 2 is 4, but 3 is needed"},
@@ -71,19 +76,23 @@ const Row kRows[] = {
      "input 'ids' dim 1 is 6, but 7 or more is needed; T is dim 1 of input 'ids'\n  from Conv '/enc/conv0' (kernel 7)"},
     {[](Call& c) { c.ids.shape[1] = 7, c.mask.shape[1] = 7, c.image.shape[1] = 14; }, DLCB_INPUT_REFUSED,
      "T % 4 == 0 is needed, but does not hold; here T = 7; T is dim 1 of input 'ids'; Reshape needs whole groups"},
-    {[](Call& c) { c.strides = {1, 2}, c.mask.dl.strides = c.strides.data(); }, DLCB_INPUT_REFUSED,
-     "input 'mask' is not contiguous (strides [1, 2] for shape [2, 8]); make it so first"},
+    {[](Call& c) {
+       c.strides = {1, 2}, c.mask.dl.strides = c.strides.data();
+     },
+     DLCB_INPUT_REFUSED, "input 'mask' is not contiguous (strides [1, 2] for shape [2, 8]); make it so first"},
     {[](Call& c) { c.mask.dl.data = nullptr; }, DLCB_BAD_ARGUMENT, "input 'mask' has no data"},
     {[](Call& c) { c.mask.dl.device.device_type = kDLMetal; }, DLCB_BAD_ARGUMENT,
      "input 'mask' is in memory of DLPack device type 8, which the test device cannot use"},
-    {[](Call& c) { c.mask.dl.device.device_id = 3; }, DLCB_BAD_ARGUMENT, "input 'mask' is on CUDA device 3, but the model was loaded on 0"},
+    {[](Call& c) { c.mask.dl.device.device_id = 3; }, DLCB_BAD_ARGUMENT,
+     "input 'mask' is on CUDA device 3, but the model was loaded on 0"},
     {[](Call& c) { c.y.dl.shape = nullptr; }, DLCB_BAD_ARGUMENT, "output 'y' has no array for its shape"},
     {[](Call& c) { c.y.dl = floats({2}, 0).dl, c.y.dl.shape = c.y.shape.data(), c.y.shape[0] = 3; }, DLCB_INPUT_REFUSED,
      "output 'y' dim 0 is 3, but this call makes N = 2"},
-    {[](Call& c) { c.y.dl = c.ids.dl, c.y.dl.ndim = 1; }, DLCB_INPUT_REFUSED, "output 'y' has element type i64, but the model makes f32"},
+    {[](Call& c) { c.y.dl = c.ids.dl, c.y.dl.ndim = 1; }, DLCB_INPUT_REFUSED,
+     "output 'y' has element type i64, but the model makes f32"},
     {[](Call& c) { c.y.dl = c.mask.dl; }, DLCB_INPUT_REFUSED, "output 'y' has 2 dims, but the model makes 1"},
-    {[](Call& c) { c.y.dl = c.mask.dl, c.y.dl.ndim = 1, c.y.shape[0] = 2, c.y.dl.shape = c.y.shape.data(); }, DLCB_BAD_ARGUMENT,
-     "output 'y' overlaps input 'mask' in memory"},
+    {[](Call& c) { c.y.dl = c.mask.dl, c.y.dl.ndim = 1, c.y.shape[0] = 2, c.y.dl.shape = c.y.shape.data(); },
+     DLCB_BAD_ARGUMENT, "output 'y' overlaps input 'mask' in memory"},
 };
 
 }  // namespace

@@ -72,7 +72,8 @@ TEST_CASE("a size read from the device shapes what follows") {
   REQUIRE_FALSE(context->resolve({&x.dl, 1}, shapes, nullptr));
   CHECK(shape == -1);  // not known before it has run
   auto given = floats({3}, 0);
-  CHECK(context->invoke({&x.dl, 1}, {&given.dl, 1}, nullptr).message == "output 'y' dim 0 is 3, but this call makes K = 0");
+  CHECK(context->invoke({&x.dl, 1}, {&given.dl, 1}, nullptr).message ==
+        "output 'y' dim 0 is 3, but this call makes K = 0");
 }
 
 TEST_CASE("a guard after a read refuses") {
@@ -115,11 +116,13 @@ TEST_CASE("values of a small integer input decide shapes, from host and device a
     REQUIRE_FALSE(context->invoke({&size.dl, 1}, {&y.dl, 1}, nullptr));
     CHECK(y.shape == std::vector<int64_t>{3, 5});
     size.dl.data = nullptr;
-    CHECK(context->resolve({&size.dl, 1}, nullptr, nullptr).message == "input 'size' needs its data, because shapes depend on its values");
+    CHECK(context->resolve({&size.dl, 1}, nullptr, nullptr).message ==
+          "input 'size' needs its data, because shapes depend on its values");
   }
   Tensor<int64_t> negative({2}, {3, -5}, kI64);
   Empty y(2);
-  CHECK(context->invoke({&negative.dl, 1}, {&y.dl, 1}, nullptr).message == "output 'y' would have the impossible shape [3, -5]");
+  CHECK(context->invoke({&negative.dl, 1}, {&y.dl, 1}, nullptr).message ==
+        "output 'y' would have the impossible shape [3, -5]");
 }
 
 TEST_CASE("predicates choose between branches, variants between kernels") {
@@ -145,7 +148,8 @@ TEST_CASE("predicates choose between branches, variants between kernels") {
     Empty y(1);
     h.state->log.clear();
     REQUIRE_FALSE(context->invoke({&x.dl, 1}, {&y.dl, 1}, nullptr));
-    const std::vector<std::string> expected = size < 4 ? std::vector<std::string>{"launch 1", "launch 3"} : std::vector<std::string>{"launch 0", "launch 2"};
+    const std::vector<std::string> expected =
+        size < 4 ? std::vector<std::string>{"launch 1", "launch 3"} : std::vector<std::string>{"launch 0", "launch 2"};
     CHECK(h.state->log == expected);
   }
 }
@@ -155,7 +159,8 @@ TEST_CASE("library calls carry what the program says; a refusal is answered by t
   const uint32_t three = b.i64(3), four = b.i64(4), one = b.i64(1), zero = b.i64(0);
   const uint32_t n = b.dim(0, 0);
   const uint32_t x = b.input("x", 0, {{n, "N"}, {three, "3"}});
-  const uint32_t in = b.input_buffer(x), w = b.weight(0, 64), bytes = b.op(fb::Op::Mul, b.op(fb::Op::Mul, n, four), four);
+  const uint32_t in = b.input_buffer(x), w = b.weight(0, 64),
+                 bytes = b.op(fb::Op::Mul, b.op(fb::Op::Mul, n, four), four);
   const uint32_t y = b.output("y", 0, {{n, "N"}, {four, "4"}}, bytes);
   fb::MatmulT m;
   m.a = in, m.b = w, m.c = y;
