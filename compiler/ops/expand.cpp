@@ -1,14 +1,20 @@
 // The builder that follows an expansion's extents without making a graph.
 #include "ops/expand.h"
 
+#include <algorithm>
+
 namespace dlcb::ops {
 namespace {
 
-constexpr uint32_t kFirstInner = 0x8000'0000u;  // ids of values inside the expansion, apart from any graph's
+constexpr uint32_t kFirstInner = 0x8000'0000u;  // ids of values inside an expansion, apart from any graph's
 
 class ExtentBuilder final : public GraphBuilder {
  public:
-  explicit ExtentBuilder(DefineContext& ctx) : ctx_(ctx) {}
+  // An expansion inside an expansion counts on from its operands' ids.
+  explicit ExtentBuilder(DefineContext& ctx) : ctx_(ctx) {
+    for (const Operand& o : ctx.operands)
+      if (o.value.valid()) first_ = std::max(first_, o.value.id + 1);
+  }
 
   Result<std::vector<ValueId>> emit(std::string_view name, std::vector<ValueId> inputs, Attrs attrs) override {
     std::vector<Operand> operands;
@@ -23,7 +29,7 @@ class ExtentBuilder final : public GraphBuilder {
     }
     std::vector<ValueId> out;
     for (OutputDef& o : d.outputs) {
-      const ValueId v{kFirstInner + static_cast<uint32_t>(inner_.size())};
+      const ValueId v{first_ + static_cast<uint32_t>(inner_.size())};
       inner_.push_back({v, o.dtype, std::move(o.dims)});
       out.push_back(v);
     }
@@ -31,7 +37,7 @@ class ExtentBuilder final : public GraphBuilder {
   }
 
   Operand operand(ValueId v) const override {
-    if (v.id >= kFirstInner) return inner_[v.id - kFirstInner];
+    if (v.id >= first_) return inner_.at(v.id - first_);
     for (const Operand& o : ctx_.operands)
       if (o.value == v) return o;
     DLCB_CHECK(false, "an expansion used a value that is not its own");
@@ -46,6 +52,7 @@ class ExtentBuilder final : public GraphBuilder {
 
  private:
   DefineContext& ctx_;
+  uint32_t first_ = kFirstInner;
   std::vector<Operand> inner_;
 };
 

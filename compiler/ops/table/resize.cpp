@@ -92,7 +92,8 @@ class Resize {
         dims_.push_back(ctx_.simplify(s_.floordiv(s_.mul(in, s_.constant(f.num)), s_.constant(f.den))));
       }
       ctx_.require(s_.le(ctx_.constant(0), dims_[a]), "a size must not be negative", 0, static_cast<int>(a));
-      if (dims_[a] != in) ctx_.require(s_.logical_or(s_.lt(ctx_.constant(0), in), s_.eq(dims_[a], ctx_.constant(0))), "an empty dim cannot be resized", 0, static_cast<int>(a));
+      if (!given.empty() && dims_[a] != in)
+        ctx_.require(s_.logical_or(s_.lt(ctx_.constant(0), in), s_.eq(dims_[a], ctx_.constant(0))), "an empty dim cannot be resized", 0, static_cast<int>(a));
     }
     return ok();
   }
