@@ -1,5 +1,5 @@
-// What a host-compiled kernel module and the simulator know of each other. Compiled into libdlcb_sim and, as text, put in
-// front of every module, so it includes nothing.
+// What a host-compiled kernel module and the simulator know of each other. Compiled into libdlcb_sim and, as text, put
+// in front of every module, so it includes nothing.
 #ifndef DLCB_SIM_ABI_H_
 #define DLCB_SIM_ABI_H_
 
@@ -7,7 +7,8 @@ struct dlcb_sim_uint3 {
   unsigned x, y, z;
 };
 
-// The block an OS thread is executing, as its kernel sees it. Fibers of one block share it; `thread` is the running fiber's.
+// The block an OS thread is executing, as its kernel sees it. Fibers of one block share it; `thread` is the running
+// fiber's.
 struct dlcb_sim_block {
   dlcb_sim_uint3 thread, block, block_dim, grid_dim;
   void* shared;   // dynamic shared memory

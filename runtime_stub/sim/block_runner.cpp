@@ -93,10 +93,14 @@ void BlockRunner::finish_fiber() {
 
 bool BlockRunner::ready(const Fiber& fiber) const {
   switch (fiber.wait) {
-    case Wait::None: return true;
-    case Wait::Block: return fiber.generation != generation_;
-    case Wait::Warp: return fiber.generation != warps_[fiber.index / kWarp].generation;
-    case Wait::Done: return false;
+    case Wait::None:
+      return true;
+    case Wait::Block:
+      return fiber.generation != generation_;
+    case Wait::Warp:
+      return fiber.generation != warps_[fiber.index / kWarp].generation;
+    case Wait::Done:
+      return false;
   }
   return false;
 }

@@ -1,6 +1,6 @@
-// Runs thread blocks on the calling OS thread: a plain loop over the threads for kernels that never synchronize, one fiber
-// a thread for the others. Fibers switch only at barriers and shuffles, in thread order (or descending, to expose results
-// that depend on the order). What CUDA leaves undefined and would hang or corrupt here is reported instead.
+// Runs thread blocks on the calling OS thread: a plain loop over the threads for kernels that never synchronize, one
+// fiber a thread for the others. Fibers switch only at barriers and shuffles, in thread order (or descending, to expose
+// results that depend on the order). What CUDA leaves undefined and would hang or corrupt here is reported instead.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -39,7 +39,8 @@ class BlockRunner {
   };
   struct Warp {
     unsigned live = 0, arrived = 0, generation = 0;
-    unsigned long long values[2][32] = {};  // by parity of generation: a slow reader's values outlive the next shuffle's writes
+    unsigned long long values[2][32] =
+        {};  // by parity of generation: a slow reader's values outlive the next shuffle's writes
   };
   struct Block : dlcb_sim_block {  // what kernels get; leads back here
     BlockRunner* runner;
@@ -51,7 +52,8 @@ class BlockRunner {
   static void sync_threads(dlcb_sim_block* block, unsigned line);
   static unsigned long long shuffle(dlcb_sim_block* block, unsigned long long bits, unsigned operand, bool is_xor);
   static void sync_in_loop(dlcb_sim_block* block, unsigned line);
-  static unsigned long long shuffle_in_loop(dlcb_sim_block* block, unsigned long long bits, unsigned operand, bool is_xor);
+  static unsigned long long shuffle_in_loop(dlcb_sim_block* block, unsigned long long bits, unsigned operand,
+                                            bool is_xor);
 
   void arrive_at_barrier(unsigned line);
   void release_barrier();

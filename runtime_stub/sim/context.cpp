@@ -70,9 +70,7 @@ namespace {
 thread_local Context* g_starting = nullptr;
 void start() { context_started(g_starting); }
 #else
-void start(unsigned high, unsigned low) {
-  context_started(reinterpret_cast<Context*>(uintptr_t(high) << 32 | low));
-}
+void start(unsigned high, unsigned low) { context_started(reinterpret_cast<Context*>(uintptr_t(high) << 32 | low)); }
 #endif
 }  // namespace
 

@@ -12,7 +12,8 @@ namespace dlcb::sim {
 
 class Context {
  public:
-  // A context that runs entry(argument) on the given stack when first switched to. entry must end in a switch, not return.
+  // A context that runs entry(argument) on the given stack when first switched to. entry must end in a switch, not
+  // return.
   void prepare(void* stack, size_t bytes, void (*entry)(void*), void* argument);
   // Suspends the running code into *this and continues `to`. `finished`: *this will never be continued.
   void switch_to(Context& to, bool finished = false);

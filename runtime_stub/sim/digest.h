@@ -1,5 +1,5 @@
-// A 128-bit content hash for file names and damage checks (not against an adversary: whoever can write the cache can write
-// code into it).
+// A 128-bit content hash for file names and damage checks (not against an adversary: whoever can write the cache can
+// write code into it).
 #pragma once
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// binary16 and bfloat16 to and from float, rounding to nearest even: for the library and, as text, for every module. Uses
-// the host's F16C instructions where the compiler may; both ways agree but for the bits of a NaN.
+// binary16 and bfloat16 to and from float, rounding to nearest even: for the library and, as text, for every module.
+// Uses the host's F16C instructions where the compiler may; both ways agree but for the bits of a NaN.
 #ifndef DLCB_SIM_HALF_H_
 #define DLCB_SIM_HALF_H_
 

@@ -1,6 +1,7 @@
-// Kernel modules as host code: compiles prelude + module text with the host's C++ compiler into shared objects, which are
-// kept by content hash in a folder. Safe between threads and processes: files are written beside and renamed into place.
-// A file carries its own digest at its end (the loader ignores trailing bytes); one that is damaged or foreign is rebuilt.
+// Kernel modules as host code: compiles prelude + module text with the host's C++ compiler into shared objects, which
+// are kept by content hash in a folder. Safe between threads and processes: files are written beside and renamed into
+// place. A file carries its own digest at its end (the loader ignores trailing bytes); one that is damaged or foreign
+// is rebuilt.
 #pragma once
 #include <memory>
 #include <string>
@@ -25,11 +26,10 @@ class Module {
   void* handle_;
 };
 
-// Loads one module for each text, compiling those not in `folder` (created when missing; empty: a default below the user's
-// cache folder), several at a time. Environment: CXX names the compiler (default: c++, g++ or clang++ from PATH);
-// DLCB_SIM_ASAN=1 instruments kernels when the process runs under AddressSanitizer.
-// Errors: DLCB_MISSING_LIBRARY without a compiler, DLCB_BAD_BUNDLE when a text does not compile, DLCB_DEVICE_ERROR for the
-// folder.
+// Loads one module for each text, compiling those not in `folder` (created when missing; empty: a default below the
+// user's cache folder), several at a time. Environment: CXX names the compiler (default: c++, g++ or clang++ from
+// PATH); DLCB_SIM_ASAN=1 instruments kernels when the process runs under AddressSanitizer. Errors: DLCB_MISSING_LIBRARY
+// without a compiler, DLCB_BAD_BUNDLE when a text does not compile, DLCB_DEVICE_ERROR for the folder.
 rt::Error load_modules(const std::vector<std::string_view>& texts, std::string folder,
                        std::vector<std::shared_ptr<Module>>* out);
 

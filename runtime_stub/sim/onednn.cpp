@@ -133,12 +133,12 @@ void run_conv(const rt::ConvCall& c) {
   if (c.transposed) {
     const auto algorithm = dnnl::algorithm::deconvolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
-    dnnl::deconvolution_forward::primitive_desc pd(cpu(), kind, algorithm, s.src_desc, w, s.dst_desc, s.stride, s.dilation,
-                                                   s.pad_before, s.pad_after);
+    dnnl::deconvolution_forward::primitive_desc pd(cpu(), kind, algorithm, s.src_desc, w, s.dst_desc, s.stride,
+                                                   s.dilation, s.pad_before, s.pad_after);
 #else
     dnnl::deconvolution_forward::primitive_desc pd(
-        dnnl::deconvolution_forward::desc(kind, algorithm, s.src_desc, w, s.dst_desc, s.stride, s.dilation, s.pad_before,
-                                          s.pad_after),
+        dnnl::deconvolution_forward::desc(kind, algorithm, s.src_desc, w, s.dst_desc, s.stride, s.dilation,
+                                          s.pad_before, s.pad_after),
         cpu());
 #endif
     return execute_conv<dnnl::deconvolution_forward>(c, s, pd);

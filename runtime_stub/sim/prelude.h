@@ -1,5 +1,6 @@
-// The names generated kernels are written against (compiler/kernel/README.md), for the host compiler. Modules are compiled
-// as abi.h + half.h + this text + kernels. No system header: glibc and CUDA disagree on names, and headers dominate compile time.
+// The names generated kernels are written against (compiler/kernel/README.md), for the host compiler. Modules are
+// compiled as abi.h + half.h + this text + kernels. No system header: glibc and CUDA disagree on names, and headers
+// dominate compile time.
 #ifndef DLCB_SIM_ABI_H_
 #include "abi.h"
 #include "half.h"
@@ -31,7 +32,7 @@ static thread_local dlcb_sim_block* dlcb_sim_current;
 
 #define DLCB_DYNAMIC_SHARED(T, NAME) T* const NAME = static_cast<T*>(dlcb_sim_current->shared)
 #define DLCB_KERNEL(NAME, THREADS) static void NAME
-#define DLCB_EXPORT(NAME, SYNCS)                                                   \
+#define DLCB_EXPORT(NAME, SYNCS)                                                                     \
   extern "C" __attribute__((visibility("default"))) const dlcb_sim_kernel dlcb_sim_kernel_##NAME = { \
       dlcb_sim_entry<decltype(&NAME), &NAME, bool(SYNCS)>::run, bool(SYNCS)};
 
@@ -88,10 +89,18 @@ DLCB_DEVICE u32 mdiv(u32 n, u32 mul, u32 shift) { return (u32(u64(n) * mul >> 32
 
 // ---- vectors ----
 // may_alias: the same memory is read as elements and as vectors.
-struct __attribute__((aligned(2), may_alias)) V2 { u16 w; };
-struct __attribute__((aligned(4), may_alias)) V4 { u32 w; };
-struct __attribute__((aligned(8), may_alias)) V8 { u32 w[2]; };
-struct __attribute__((aligned(16), may_alias)) V16 { u32 w[4]; };
+struct __attribute__((aligned(2), may_alias)) V2 {
+  u16 w;
+};
+struct __attribute__((aligned(4), may_alias)) V4 {
+  u32 w;
+};
+struct __attribute__((aligned(8), may_alias)) V8 {
+  u32 w[2];
+};
+struct __attribute__((aligned(16), may_alias)) V16 {
+  u32 w[4];
+};
 template <class V>
 DLCB_DEVICE V ldv(const void* p) {
   return *static_cast<const V*>(p);
@@ -133,22 +142,23 @@ DLCB_DEVICE T shfl(T v, int lane) {
 }
 
 // ---- math ----
-#define DLCB_MATH1(NAME)                                                         \
-  extern "C" float NAME##f(float) noexcept;                                      \
-  extern "C" double NAME(double) noexcept;                                       \
-  DLCB_DEVICE float NAME##f_(float x) { return NAME##f(x); }                     \
+#define DLCB_MATH1(NAME)                                     \
+  extern "C" float NAME##f(float) noexcept;                  \
+  extern "C" double NAME(double) noexcept;                   \
+  DLCB_DEVICE float NAME##f_(float x) { return NAME##f(x); } \
   DLCB_DEVICE double d_##NAME##f_(double x) { return NAME(x); }
-#define DLCB_MATH2(NAME)                                                         \
-  extern "C" float NAME##f(float, float) noexcept;                               \
-  extern "C" double NAME(double, double) noexcept;                               \
-  DLCB_DEVICE float NAME##f_(float x, float y) { return NAME##f(x, y); }         \
+#define DLCB_MATH2(NAME)                                                 \
+  extern "C" float NAME##f(float, float) noexcept;                       \
+  extern "C" double NAME(double, double) noexcept;                       \
+  DLCB_DEVICE float NAME##f_(float x, float y) { return NAME##f(x, y); } \
   DLCB_DEVICE double d_##NAME##f_(double x, double y) { return NAME(x, y); }
-DLCB_MATH1(exp) DLCB_MATH1(log) DLCB_MATH1(sqrt) DLCB_MATH1(erf) DLCB_MATH1(tanh)
-DLCB_MATH1(sin) DLCB_MATH1(cos) DLCB_MATH1(tan) DLCB_MATH1(asin) DLCB_MATH1(acos) DLCB_MATH1(atan)
-DLCB_MATH1(sinh) DLCB_MATH1(cosh) DLCB_MATH1(asinh) DLCB_MATH1(acosh) DLCB_MATH1(atanh)
-DLCB_MATH1(floor) DLCB_MATH1(ceil) DLCB_MATH1(rint) DLCB_MATH1(fabs)
-DLCB_MATH2(pow) DLCB_MATH2(fmod)
-DLCB_DEVICE float rsqrtf_(float x) { return 1.f / sqrtf(x); }
+DLCB_MATH1(exp)
+DLCB_MATH1(log) DLCB_MATH1(sqrt) DLCB_MATH1(erf) DLCB_MATH1(tanh) DLCB_MATH1(sin) DLCB_MATH1(cos) DLCB_MATH1(tan)
+    DLCB_MATH1(asin) DLCB_MATH1(acos) DLCB_MATH1(atan) DLCB_MATH1(sinh) DLCB_MATH1(cosh) DLCB_MATH1(asinh)
+        DLCB_MATH1(acosh) DLCB_MATH1(atanh) DLCB_MATH1(floor) DLCB_MATH1(ceil) DLCB_MATH1(rint) DLCB_MATH1(fabs)
+            DLCB_MATH2(pow) DLCB_MATH2(fmod) DLCB_DEVICE float rsqrtf_(float x) {
+  return 1.f / sqrtf(x);
+}
 DLCB_DEVICE double d_rsqrtf_(double x) { return 1. / sqrt(x); }
 DLCB_DEVICE float divf_(float x, float y) { return x / y; }
 DLCB_DEVICE double d_divf_(double x, double y) { return x / y; }

@@ -50,8 +50,9 @@ rt::Error race_check(const Memory& memory, std::span<const uint64_t> args, const
     std::string arg = "?";
     for (size_t a = 0; a < args.size(); ++a)
       if (args[a] >= extents[i].begin && args[a] <= extents[i].begin + at) arg = std::to_string(a);
-    return {DLCB_DEVICE_ERROR, "kernel " + kernel + " gives other results when its threads run in reverse order (argument " +
-                                   arg + ", bytes " + std::to_string(at) + " to " + std::to_string(at + kPage) +
+    return {DLCB_DEVICE_ERROR, "kernel " + kernel +
+                                   " gives other results when its threads run in reverse order (argument " + arg +
+                                   ", bytes " + std::to_string(at) + " to " + std::to_string(at + kPage) +
                                    " of that memory): a barrier is missing or threads write the same place"};
   }
   return {};

@@ -1,8 +1,9 @@
-// Finds results that depend on the order in which threads and blocks run, which a missing barrier makes them: the launch
-// runs twice over the same input memory, forwards and then with blocks and threads descending, and everything it may write
-// must come out equal. "May write" is every allocation of ours that an argument points into: each is saved before the first
-// run, hashed by page after it, and put back for the second. Memory the caller supplied is outside the check (its extent is
-// unknown); a kernel that updates such memory in place would be reported falsely. Chosen by DLCB_SIM_RACE_CHECK=1.
+// Finds results that depend on the order in which threads and blocks run, which a missing barrier makes them: the
+// launch runs twice over the same input memory, forwards and then with blocks and threads descending, and everything it
+// may write must come out equal. "May write" is every allocation of ours that an argument points into: each is saved
+// before the first run, hashed by page after it, and put back for the second. Memory the caller supplied is outside the
+// check (its extent is unknown); a kernel that updates such memory in place would be reported falsely. Chosen by
+// DLCB_SIM_RACE_CHECK=1.
 #pragma once
 #include <functional>
 #include <span>

@@ -10,7 +10,18 @@
 namespace dlcb::sim {
 namespace {
 
-enum Activation { kNone, kRelu, kGeluTanh, kGeluErf, kSilu, kHardSwish, kSigmoid, kHardSigmoid, kTanh, kClip };  // program.fbs
+enum Activation {
+  kNone,
+  kRelu,
+  kGeluTanh,
+  kGeluErf,
+  kSilu,
+  kHardSwish,
+  kSigmoid,
+  kHardSigmoid,
+  kTanh,
+  kClip
+};  // program.fbs
 
 // Typed views: element i as the type sums are made in, and back.
 template <class T>
@@ -41,24 +52,36 @@ V view(rt::Ptr p) {
 template <class F>
 void with_view(int dtype, F&& f) {
   switch (DType(dtype)) {
-    case DType::F16: return f(Half{});
-    case DType::BF16: return f(Bfloat{});
-    case DType::F64: return f(Plain<double>{});
-    default: return f(Plain<float>{});
+    case DType::F16:
+      return f(Half{});
+    case DType::BF16:
+      return f(Bfloat{});
+    case DType::F64:
+      return f(Plain<double>{});
+    default:
+      return f(Plain<float>{});
   }
 }
 
 template <class T>
 T activate(int activation, T x) {
   switch (activation) {
-    case kRelu: return x < 0 ? T(0) : x;  // keeps NaN
-    case kGeluTanh: return T(0.5) * x * (1 + std::tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x)));
-    case kGeluErf: return T(0.5) * x * (1 + std::erf(x * T(0.7071067811865476)));
-    case kSilu: return x / (1 + std::exp(-x));
-    case kHardSwish: return x * std::fmin(std::fmax(x / 6 + T(0.5), T(0)), T(1));
-    case kSigmoid: return 1 / (1 + std::exp(-x));
-    case kTanh: return std::tanh(x);
-    default: return x;
+    case kRelu:
+      return x < 0 ? T(0) : x;  // keeps NaN
+    case kGeluTanh:
+      return T(0.5) * x * (1 + std::tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x)));
+    case kGeluErf:
+      return T(0.5) * x * (1 + std::erf(x * T(0.7071067811865476)));
+    case kSilu:
+      return x / (1 + std::exp(-x));
+    case kHardSwish:
+      return x * std::fmin(std::fmax(x / 6 + T(0.5), T(0)), T(1));
+    case kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case kTanh:
+      return std::tanh(x);
+    default:
+      return x;
   }
 }
 
@@ -131,8 +154,8 @@ typename V::Sum conv_at(const rt::ConvCall& c, int64_t n, int64_t p, int64_t q, 
       }
       if (h < 0 || v < 0 || h >= c.h || v >= c.wd) continue;
       for (int64_t i = 0; i < cg; ++i) {
-        const int64_t weight = c.transposed ? (((first + i) * c.r + r) * c.s + s) * kg + k % kg
-                                            : ((k * c.r + r) * c.s + s) * cg + i;
+        const int64_t weight =
+            c.transposed ? (((first + i) * c.r + r) * c.s + s) * kg + k % kg : ((k * c.r + r) * c.s + s) * cg + i;
         sum += x.load(((n * c.h + h) * c.wd + v) * c.c + first + i) * w.load(weight);
       }
     }
@@ -155,7 +178,8 @@ void conv_loops(const rt::ConvCall& c) {
 rt::Error check_supported(int dtype, int activation) {
   if (dtype < 0 || dtype > int(DType::F64))
     return {DLCB_MISSING_LIBRARY, "no library takes element type " + std::to_string(dtype)};
-  if (activation < kNone || activation > kTanh || activation == kHardSigmoid)  // those left need parameters the step lacks
+  if (activation < kNone || activation > kTanh ||
+      activation == kHardSigmoid)  // those left need parameters the step lacks
     return {DLCB_MISSING_LIBRARY, "no library takes activation " + std::to_string(activation)};
   return {};
 }

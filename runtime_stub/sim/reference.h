@@ -1,5 +1,6 @@
-// Matmul and convolution steps as plain loops over element types f32, f16, bf16 (sums in f32) and f64: what the simulator
-// runs where oneDNN is absent or takes no case, and what tests compare oneDNN with. Also the epilogue that both share.
+// Matmul and convolution steps as plain loops over element types f32, f16, bf16 (sums in f32) and f64: what the
+// simulator runs where oneDNN is absent or takes no case, and what tests compare oneDNN with. Also the epilogue that
+// both share.
 #pragma once
 #include <cstdint>
 #include <vector>

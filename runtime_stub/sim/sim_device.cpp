@@ -42,7 +42,8 @@ rt::Error check_limits(const Shared::Entry& entry, const rt::LaunchCall& call) {
   if (threads == 0 || threads > 1024 || call.block[2] > 64)
     fault = "a block of " + std::to_string(threads) + " threads";
   else if (entry.max_threads && threads > entry.max_threads)
-    fault = "a block of " + std::to_string(threads) + " threads where the kernel allows " + std::to_string(entry.max_threads);
+    fault = "a block of " + std::to_string(threads) + " threads where the kernel allows " +
+            std::to_string(entry.max_threads);
   else if (call.grid[0] > 0x7fffffff || call.grid[1] > 65535 || call.grid[2] > 65535)
     fault = "a grid beyond 2147483647 x 65535 x 65535";
   else if (call.shared_bytes > 232448)
@@ -125,7 +126,8 @@ rt::Error SimDevice::launch(const rt::LaunchCall& call, void*) {
   if (rt::Error error = check_limits(entry, call)) return error;
   try {
     if (!shared_->check_races) return run_once(entry, call, false);
-    return race_check(shared_->memory, call.args, entry.name, [&](bool reversed) { return run_once(entry, call, reversed); });
+    return race_check(shared_->memory, call.args, entry.name,
+                      [&](bool reversed) { return run_once(entry, call, reversed); });
   } catch (const std::exception& e) {
     return internal(e);
   }
@@ -171,7 +173,8 @@ rt::Error open(const rt::DeviceConfig& config, std::shared_ptr<rt::Device>* out)
   }
   if (rt::Error error = load_modules(texts, config.sim_cache_dir, &shared->modules)) return error;
   for (const rt::EntryInfo& info : config.entries) {
-    const dlcb_sim_kernel* kernel = info.module < shared->modules.size() ? shared->modules[info.module]->find(info.name) : nullptr;
+    const dlcb_sim_kernel* kernel =
+        info.module < shared->modules.size() ? shared->modules[info.module]->find(info.name) : nullptr;
     if (!kernel)
       return {DLCB_BAD_BUNDLE, "module " + std::to_string(info.module) + " has no kernel named " + info.name};
     shared->entries.push_back({info.name, info.max_threads, kernel});

@@ -17,8 +17,8 @@ class ThreadPool {
   explicit ThreadPool(unsigned threads);
   ~ThreadPool();
 
-  // Calls body(begin, end) over disjoint ranges that cover [0, count), on several threads, and waits. When the pool is busy
-  // with another caller's loop the whole range runs on the calling thread. The body must not throw.
+  // Calls body(begin, end) over disjoint ranges that cover [0, count), on several threads, and waits. When the pool is
+  // busy with another caller's loop the whole range runs on the calling thread. The body must not throw.
   void parallel_for(uint64_t count, const std::function<void(uint64_t, uint64_t)>& body);
 
  private:

@@ -1,4 +1,5 @@
-// The cache of host-compiled modules: reuse, damage, concurrent processes, and what goes wrong with compilers and texts.
+// The cache of host-compiled modules: reuse, damage, concurrent processes, and what goes wrong with compilers and
+// texts.
 #include <sys/wait.h>
 
 #include <fstream>
@@ -76,7 +77,8 @@ TEST_CASE("several modules are opened together") {
   std::vector<Entry> entries;
   for (int i = 0; i < 5; ++i) {
     const std::string name = "fill" + std::to_string(i);
-    texts.push_back("DLCB_KERNEL(" + name + ", 1)(i32* y) { y[0] = " + std::to_string(i) + "; }\nDLCB_EXPORT(" + name + ", 0)\n");
+    texts.push_back("DLCB_KERNEL(" + name + ", 1)(i32* y) { y[0] = " + std::to_string(i) + "; }\nDLCB_EXPORT(" + name +
+                    ", 0)\n");
     entries.push_back({name, 1});
   }
   const rt::Error error = open_texts({texts[0]}, {{"fill0", 1}, {"absent", 1}}, folder.path(), &device);

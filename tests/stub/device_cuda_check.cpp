@@ -1,6 +1,6 @@
-// Checks the CUDA device on a machine with a GPU: memory, generated kernels' prelude, graphs, and every form of matmul and
-// convolution against loops in double. One line a case: result, error, time of one call inside a graph. Exit code 1 when
-// anything failed, 2 when there is no device.
+// Checks the CUDA device on a machine with a GPU: memory, generated kernels' prelude, graphs, and every form of matmul
+// and convolution against loops in double. One line a case: result, error, time of one call inside a graph. Exit code 1
+// when anything failed, 2 when there is no device.
 //   device_cuda_check [substring of the cases to run]
 #include <algorithm>
 #include <chrono>
@@ -46,7 +46,9 @@ class Gpu {
   }
   rt::Ptr put(const Values& v) { return put(v.bytes.data(), v.bytes.size()); }
   template <class T>
-  rt::Ptr put(const std::vector<T>& v) { return put(v.data(), v.size() * sizeof(T)); }
+  rt::Ptr put(const std::vector<T>& v) {
+    return put(v.data(), v.size() * sizeof(T));
+  }
   template <class T>
   std::vector<T> get(rt::Ptr p, size_t count) {
     std::vector<T> out(count);
@@ -81,7 +83,8 @@ class Gpu {
       const auto begin = std::chrono::steady_clock::now();
       must(device_->replay(graph, nullptr));
       must(device_->synchronize(nullptr));
-      best = std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+      best =
+          std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
     }
     device_->free_graph(graph);
     return best / kCalls;
@@ -107,7 +110,8 @@ double worst_of(const Values& got, const std::vector<double>& want) {
 }
 
 // An unsupported case is no failure of ours where `may_refuse`: the bundle's generated kernel runs then.
-void check_call(const std::string& name, const rt::Error& error, double worst, double tolerated, double us, bool may_refuse) {
+void check_call(const std::string& name, const rt::Error& error, double worst, double tolerated, double us,
+                bool may_refuse) {
   if (error)
     report(name, may_refuse && error.status == DLCB_MISSING_LIBRARY, 0, 0, error.message);
   else
@@ -184,8 +188,8 @@ void check_matmuls(Gpu& gpu) {
 
 void time_matmuls(Gpu& gpu) {
   std::mt19937 random(2);
-  const int64_t sizes[][3] = {{128, 2304, 768}, {4096, 2304, 768}, {4096, 768, 768}, {4096, 3072, 768}, {4096, 768, 3072},
-                              {12288, 3072, 768}, {1, 4096, 4096}, {4096, 4096, 4096}};
+  const int64_t sizes[][3] = {{128, 2304, 768},  {4096, 2304, 768},  {4096, 768, 768}, {4096, 3072, 768},
+                              {4096, 768, 3072}, {12288, 3072, 768}, {1, 4096, 4096},  {4096, 4096, 4096}};
   for (auto& s : sizes)
     for (int variant = 0; variant < 3; ++variant) {
       MatmulOptions o;
@@ -207,10 +211,11 @@ void time_matmuls(Gpu& gpu) {
 
 void run_conv(Gpu& gpu, const ConvOptions& o, std::mt19937& random, bool may_refuse = false) {
   char name[200];
-  std::snprintf(name, sizeof name, "conv%s %s%s n%ld %ldx%ld c%ld k%ld %ldx%ld pad%d,%d,%d,%d s%d,%d d%d,%d g%ld%s%s act%d",
-                o.transposed ? "T" : "", dtype_name(o.dtype), o.tf32 ? " tf32" : "", long(o.n), long(o.h), long(o.w), long(o.c),
-                long(o.k), long(o.r), long(o.s), o.pad[0], o.pad[1], o.pad[2], o.pad[3], o.stride[0], o.stride[1], o.dilation[0],
-                o.dilation[1], long(o.groups), o.bias ? " bias" : "", o.residual ? " res" : "", o.activation);
+  std::snprintf(
+      name, sizeof name, "conv%s %s%s n%ld %ldx%ld c%ld k%ld %ldx%ld pad%d,%d,%d,%d s%d,%d d%d,%d g%ld%s%s act%d",
+      o.transposed ? "T" : "", dtype_name(o.dtype), o.tf32 ? " tf32" : "", long(o.n), long(o.h), long(o.w), long(o.c),
+      long(o.k), long(o.r), long(o.s), o.pad[0], o.pad[1], o.pad[2], o.pad[3], o.stride[0], o.stride[1], o.dilation[0],
+      o.dilation[1], long(o.groups), o.bias ? " bias" : "", o.residual ? " res" : "", o.activation);
   if (!wanted(name)) return;
   ConvCase t = make_conv(o, random);
   Values y(o.dtype, t.y_elements);
@@ -232,8 +237,8 @@ void run_conv(Gpu& gpu, const ConvOptions& o, std::mt19937& random, bool may_ref
     }
     us = gpu.time([&] { return (*gpu).conv(t.call, nullptr); });
   }
-  check_call(std::string(name) + (first_ms > 100 ? " (first " + std::to_string(int(first_ms)) + " ms)" : ""), error, worst,
-             tolerance(o.dtype, o.tf32, o.c * o.r * o.s / o.groups), us, may_refuse);
+  check_call(std::string(name) + (first_ms > 100 ? " (first " + std::to_string(int(first_ms)) + " ms)" : ""), error,
+             worst, tolerance(o.dtype, o.tf32, o.c * o.r * o.s / o.groups), us, may_refuse);
   gpu.release();
 }
 
@@ -279,8 +284,9 @@ void check_convs(Gpu& gpu) {
 // ResNet-50's shapes: what a residual costs and whether the first plan is a good one.
 void time_convs(Gpu& gpu) {
   std::mt19937 random(4);
-  const int shapes[][5] = {{64, 64, 1, 1, 56}, {64, 64, 3, 1, 56}, {64, 256, 1, 1, 56}, {128, 512, 1, 1, 28}, {128, 128, 3, 1, 28},
-                           {256, 256, 3, 1, 14}, {512, 512, 3, 1, 7}, {3, 64, 7, 2, 224}, {8, 64, 7, 2, 224}};
+  const int shapes[][5] = {{64, 64, 1, 1, 56},   {64, 64, 3, 1, 56},   {64, 256, 1, 1, 56},
+                           {128, 512, 1, 1, 28}, {128, 128, 3, 1, 28}, {256, 256, 3, 1, 14},
+                           {512, 512, 3, 1, 7},  {3, 64, 7, 2, 224},   {8, 64, 7, 2, 224}};
   for (auto& s : shapes)
     for (int residual = 0; residual < 2; ++residual) {
       ConvOptions o;
@@ -307,14 +313,16 @@ void check_conversions(Gpu& gpu) {
   std::vector<uint16_t> halves(65536);
   std::vector<float> floats(1 << 22);
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = uint16_t(i);
-  for (size_t i = 0; i < floats.size(); ++i) {  // every exponent and top mantissa bits, with the bits that decide a rounding
+  for (size_t i = 0; i < floats.size();
+       ++i) {  // every exponent and top mantissa bits, with the bits that decide a rounding
     const uint32_t low[] = {0, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001};
     const uint32_t bits = uint32_t(i >> 3) << 13 ^ low[i & 7];
     std::memcpy(&floats[i], &bits, 4);
   }
   const rt::Ptr x = gpu.put(halves), h = gpu.put(std::vector<float>(65536)), b = gpu.put(std::vector<float>(65536));
   Gpu::must((*gpu).launch({2, {256, 1, 1}, {256, 1, 1}, 0, {x, h, b}}, nullptr));
-  const rt::Ptr f = gpu.put(floats), fh = gpu.put(std::vector<uint16_t>(floats.size())), fb = gpu.put(std::vector<uint16_t>(floats.size()));
+  const rt::Ptr f = gpu.put(floats), fh = gpu.put(std::vector<uint16_t>(floats.size())),
+                fb = gpu.put(std::vector<uint16_t>(floats.size()));
   Gpu::must((*gpu).launch({3, {uint32_t(floats.size() / 256), 1, 1}, {256, 1, 1}, 0, {f, fh, fb}}, nullptr));
   size_t wrong = 0;
   const auto wide_h = gpu.get<float>(h, 65536), wide_b = gpu.get<float>(b, 65536);
@@ -375,7 +383,8 @@ void check_memory(Gpu& gpu) {
   const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
   const rt::Ptr b = gpu.put(std::vector<uint32_t>(values.size()));
   Gpu::must((*gpu).copy(b, a, values.size() * 4, nullptr));
-  report("memory upload of 80 MiB, copy, download", gpu.get<uint32_t>(b, values.size()) == values, 0, us, "upload time");
+  report("memory upload of 80 MiB, copy, download", gpu.get<uint32_t>(b, values.size()) == values, 0, us,
+         "upload time");
   rt::Ptr huge = 0;
   const rt::Error error = (*gpu).allocate(size_t(1) << 50, &huge, nullptr);
   report("memory refusal", error.status == DLCB_OUT_OF_MEMORY, 0, 0, error.message);
@@ -393,7 +402,10 @@ int main(int argc, char** argv) {
   if (nvrtc.available()) {
     // One family after the other until the device takes it; cubins run within their major version.
     config.modules = 2;
-    config.entries = {{"row_sum", 0, 1024, 0, true}, {"reverse3", 0, 512, 0, true}, {"widen", 1, 256, 0, false}, {"narrow", 1, 256, 0, false}};
+    config.entries = {{"row_sum", 0, 1024, 0, true},
+                      {"reverse3", 0, 512, 0, true},
+                      {"widen", 1, 256, 0, false},
+                      {"narrow", 1, 256, 0, false}};
     config.module_image = [&](uint32_t m, std::string_view target) {
       nvrtc.compile(texts[m], std::string(target), &cubins[m]);
       return std::span<const uint8_t>(cubins[m]);

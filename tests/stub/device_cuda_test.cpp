@@ -1,5 +1,5 @@
-// What of the CUDA device can be checked without a GPU: target choice, convolution plans for a described H200 (where cuDNN
-// is installed), and plain refusals where there is no driver.
+// What of the CUDA device can be checked without a GPU: target choice, convolution plans for a described H200 (where
+// cuDNN is installed), and plain refusals where there is no driver.
 #include <string>
 
 #include "catch.h"

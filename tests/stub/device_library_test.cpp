@@ -83,7 +83,8 @@ TEST_CASE("matmul in all its forms") {
         o.slack = random() % 3;
         o.alpha = random() % 2 ? 1 : 0.25;
         o.activation = int(std::vector<int>{0, 1, 2, 3, 4, 5, 6, 8}[random() % 8]);
-        INFO("reference " << reference << " " << dtype_name(dtype) << " bits " << bits << " activation " << o.activation);
+        INFO("reference " << reference << " " << dtype_name(dtype) << " bits " << bits << " activation "
+                          << o.activation);
         check_matmul(*device, o, random);
       }
   }

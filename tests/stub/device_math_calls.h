@@ -15,7 +15,9 @@ namespace dlcb::testing {
 
 enum : int { kF32 = 0, kF16 = 1, kBF16 = 2, kF64 = 3 };  // compiler/base/dtype.h
 inline size_t element_size(int dtype) { return dtype == kF64 ? 8 : dtype == kF32 ? 4 : 2; }
-inline const char* dtype_name(int dtype) { return dtype == kF64 ? "f64" : dtype == kF32 ? "f32" : dtype == kF16 ? "f16" : "bf16"; }
+inline const char* dtype_name(int dtype) {
+  return dtype == kF64 ? "f64" : dtype == kF32 ? "f32" : dtype == kF16 ? "f16" : "bf16";
+}
 
 // A tensor in its element type, with the values that are really stored.
 struct Values {
@@ -60,15 +62,24 @@ struct Values {
 
 inline double activated(int activation, double x) {
   switch (activation) {
-    case 0: return x;
-    case 1: return x < 0 ? 0 : x;
-    case 2: return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
-    case 3: return 0.5 * x * (1 + std::erf(x * 0.7071067811865476));
-    case 4: return x / (1 + std::exp(-x));
-    case 5: return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
-    case 6: return 1 / (1 + std::exp(-x));
-    case 8: return std::tanh(x);
-    default: return NAN;
+    case 0:
+      return x;
+    case 1:
+      return x < 0 ? 0 : x;
+    case 2:
+      return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    case 3:
+      return 0.5 * x * (1 + std::erf(x * 0.7071067811865476));
+    case 4:
+      return x / (1 + std::exp(-x));
+    case 5:
+      return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
+    case 6:
+      return 1 / (1 + std::exp(-x));
+    case 8:
+      return std::tanh(x);
+    default:
+      return NAN;
   }
 }
 
@@ -123,7 +134,8 @@ inline MatmulCase make_matmul(const MatmulOptions& o, std::mt19937& random) {
   c.lda = (o.trans_a ? o.m : o.k) + o.slack;
   c.ldb = (o.trans_b ? o.k : o.n) + o.slack;
   c.ldc = o.n + o.slack;
-  const int64_t size_a = (o.trans_a ? o.k : o.m) * c.lda, size_b = (o.trans_b ? o.n : o.k) * c.ldb, size_c = o.m * c.ldc;
+  const int64_t size_a = (o.trans_a ? o.k : o.m) * c.lda, size_b = (o.trans_b ? o.n : o.k) * c.ldb,
+                size_c = o.m * c.ldc;
   c.stride_a = o.share_a ? 0 : size_a;
   c.stride_b = o.share_b ? 0 : size_b;
   c.stride_c = size_c;
@@ -196,7 +208,8 @@ struct ConvCase {
       for (int64_t j = 0; j < small_w; ++j)
         for (int64_t r = 0; r < c.r; ++r)
           for (int64_t s = 0; s < c.s; ++s) {
-            const int64_t u = i * c.stride[0] - c.pad[0] + r * c.dilation[0], v = j * c.stride[1] - c.pad[1] + s * c.dilation[1];
+            const int64_t u = i * c.stride[0] - c.pad[0] + r * c.dilation[0],
+                          v = j * c.stride[1] - c.pad[1] + s * c.dilation[1];
             if (u < 0 || v < 0 || u >= big_h || v >= big_w) continue;
             const int64_t xh = c.transposed ? i : u, xw = c.transposed ? j : v;
             const int64_t yh = c.transposed ? u : i, yw = c.transposed ? v : j;
@@ -240,7 +253,8 @@ inline ConvCase make_conv(const ConvOptions& o, std::mt19937& random) {
   c.activation = o.activation;
   auto out = [&](int64_t in, int64_t taps, int i) {
     const int64_t reach = o.dilation[i] * (taps - 1) + 1, pads = o.pad[i] + o.pad[i + 2];
-    return o.transposed ? (in - 1) * o.stride[i] + reach - pads + o.output_padding : (in + pads - reach) / o.stride[i] + 1;
+    return o.transposed ? (in - 1) * o.stride[i] + reach - pads + o.output_padding
+                        : (in + pads - reach) / o.stride[i] + 1;
   };
   c.p = out(o.h, o.r, 0);
   c.q = out(o.w, o.s, 1);

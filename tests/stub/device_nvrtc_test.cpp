@@ -1,8 +1,9 @@
-// The CUDA prelude, and every name in it, compile under NVRTC for each architecture family. Needs libnvrtc, not a GPU; passes
-// with a note where there is none.
+// The CUDA prelude, and every name in it, compile under NVRTC for each architecture family. Needs libnvrtc, not a GPU;
+// passes with a note where there is none.
+#include "device_nvrtc.h"
+
 #include "catch.h"
 #include "device_kernels.h"
-#include "device_nvrtc.h"
 
 using namespace dlcb::testing;
 

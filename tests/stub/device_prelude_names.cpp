@@ -1,11 +1,12 @@
 // The simulator's prelude seen from a translation unit of its own (it redefines CUDA's words), as tables for the test.
-#include "runtime_stub/sim/prelude.h"
-
 #include "device_prelude_names.h"
+
+#include "runtime_stub/sim/prelude.h"
 
 namespace dlcb::testing {
 
-#define DLCB_FLOAT(NAME) {#NAME, &NAME##f_, &d_##NAME##f_}
+#define DLCB_FLOAT(NAME) \
+  { #NAME, &NAME##f_, &d_##NAME##f_ }
 const Function1 kFunctions1[] = {
     DLCB_FLOAT(exp),  DLCB_FLOAT(log),  DLCB_FLOAT(sqrt),  DLCB_FLOAT(rsqrt), DLCB_FLOAT(erf),   DLCB_FLOAT(tanh),
     DLCB_FLOAT(sin),  DLCB_FLOAT(cos),  DLCB_FLOAT(tan),   DLCB_FLOAT(asin),  DLCB_FLOAT(acos),  DLCB_FLOAT(atan),

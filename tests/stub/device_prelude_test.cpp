@@ -1,5 +1,5 @@
-// What the prelude's names compute on the host: the half conversions at every rounding boundary, division by magic numbers,
-// and the math against libm.
+// What the prelude's names compute on the host: the half conversions at every rounding boundary, division by magic
+// numbers, and the math against libm.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace {
 
 // A small float format's value by its definition.
 double value_of(unsigned bits, int exponent_bits, int mantissa_bits) {
-  const unsigned exponent = bits >> mantissa_bits & ((1u << exponent_bits) - 1), mantissa = bits & ((1u << mantissa_bits) - 1);
+  const unsigned exponent = bits >> mantissa_bits & ((1u << exponent_bits) - 1),
+                 mantissa = bits & ((1u << mantissa_bits) - 1);
   const int bias = (1 << (exponent_bits - 1)) - 1;
   double v;
   if (exponent == (1u << exponent_bits) - 1)
@@ -30,7 +31,9 @@ double value_of(unsigned bits, int exponent_bits, int mantissa_bits) {
   return bits >> 15 ? -v : v;
 }
 
-bool same(float a, float b) { return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
+bool same(float a, float b) {
+  return (std::isnan(a) && std::isnan(b)) || std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+}
 bool is_nan_of(uint16_t v, int mantissa_bits) { return std::isnan(value_of(v, 15 - mantissa_bits, mantissa_bits)); }
 
 struct Format {
@@ -40,8 +43,8 @@ struct Format {
   uint16_t (*round)(float);
 };
 
-// Rounding changes only between neighbours, so checking each value, each midpoint and the floats beside the midpoint for
-// every pair of neighbours covers all floats.
+// Rounding changes only between neighbours, so checking each value, each midpoint and the floats beside the midpoint
+// for every pair of neighbours covers all floats.
 int wrong_roundings(const Format& f) {
   int wrong = 0;
   auto expect = [&](float v, uint16_t bits) { wrong += f.round(v) != bits || f.round(-v) != (bits | 0x8000); };
@@ -49,7 +52,8 @@ int wrong_roundings(const Format& f) {
   for (unsigned low = 0; low < infinity; ++low) {
     const double a = value_of(low, f.exponent_bits, f.mantissa_bits);
     // The value that infinity's bits would have were they a number: what overflow is rounded against.
-    const double b = low + 1 == infinity ? std::ldexp(1, 1 << (f.exponent_bits - 1)) : value_of(low + 1, f.exponent_bits, f.mantissa_bits);
+    const double b = low + 1 == infinity ? std::ldexp(1, 1 << (f.exponent_bits - 1))
+                                         : value_of(low + 1, f.exponent_bits, f.mantissa_bits);
     const float middle = float((a + b) / 2);
     if (double(middle) != (a + b) / 2) continue;  // bfloat16's smallest step has no float between
     expect(float(a), uint16_t(low));
@@ -94,18 +98,25 @@ TEST_CASE("division by a magic number") {
   };
   bool good = true;
   for (uint32_t d = 1; d < 3000; ++d)
-    for (uint32_t n : {0u, d - 1, d, d + 1, 0x7fffffffu, 0x7fffffffu / d * d, 0x7fffffffu / d * d - 1}) good &= check(d, n);
+    for (uint32_t n : {0u, d - 1, d, d + 1, 0x7fffffffu, 0x7fffffffu / d * d, 0x7fffffffu / d * d - 1})
+      good &= check(d, n);
   for (int i = 0; i < 1000000; ++i) good &= check(1 + random() % 0x7fffffff, random() & 0x7fffffff);
   CHECK(good);
 }
 
 TEST_CASE("math functions give libm's results") {
-  float (*const floats[])(float) = {std::exp, std::log, std::sqrt, [](float x) { return 1 / std::sqrt(x); }, std::erf, std::tanh,
-                                    std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::sinh, std::cosh,
-                                    std::asinh, std::acosh, std::atanh, std::floor, std::ceil, std::rint, std::fabs};
-  double (*const doubles[])(double) = {std::exp, std::log, std::sqrt, [](double x) { return 1 / std::sqrt(x); }, std::erf, std::tanh,
-                                       std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::sinh, std::cosh,
-                                       std::asinh, std::acosh, std::atanh, std::floor, std::ceil, std::rint, std::fabs};
+  float (*const floats[])(float) = {std::exp,   std::log,   std::sqrt,  [](float x) { return 1 / std::sqrt(x); },
+                                    std::erf,   std::tanh,  std::sin,   std::cos,
+                                    std::tan,   std::asin,  std::acos,  std::atan,
+                                    std::sinh,  std::cosh,  std::asinh, std::acosh,
+                                    std::atanh, std::floor, std::ceil,  std::rint,
+                                    std::fabs};
+  double (*const doubles[])(double) = {std::exp,   std::log,   std::sqrt,  [](double x) { return 1 / std::sqrt(x); },
+                                       std::erf,   std::tanh,  std::sin,   std::cos,
+                                       std::tan,   std::asin,  std::acos,  std::atan,
+                                       std::sinh,  std::cosh,  std::asinh, std::acosh,
+                                       std::atanh, std::floor, std::ceil,  std::rint,
+                                       std::fabs};
   REQUIRE(kFunctions1Count == int(std::size(floats)));
   std::vector<float> points = {0.f, -0.f, 0.5f, 1.5f, 2.5f, -2.5f, 1.f, -1.f, 1e-40f, 3e38f, INFINITY, -INFINITY, NAN};
   std::mt19937 random(5);

@@ -63,7 +63,8 @@ inline std::shared_ptr<rt::Device> open_sim(const std::string& text, std::vector
 template <class T>
 class Array {
  public:
-  Array(std::shared_ptr<rt::Device> device, const std::vector<T>& values) : device_(std::move(device)), count_(values.size()) {
+  Array(std::shared_ptr<rt::Device> device, const std::vector<T>& values)
+      : device_(std::move(device)), count_(values.size()) {
     REQUIRE(!device_->allocate(count_ * sizeof(T), &p_, nullptr));
     REQUIRE(!device_->upload(p_, values.data(), count_ * sizeof(T), nullptr));
   }

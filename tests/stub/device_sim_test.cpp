@@ -1,4 +1,5 @@
-// The simulator's execution of kernels: barriers, shuffles, shared memory, launch geometry, and the faults it must name.
+// The simulator's execution of kernels: barriers, shuffles, shared memory, launch geometry, and the faults it must
+// name.
 #include <numeric>
 #include <thread>
 
@@ -47,8 +48,7 @@ TEST_CASE("argument slots of every size, and shuffles of 1 to 8 bytes") {
   Array<int64_t> in(device, x), out(device, std::vector<int64_t>(32));
   REQUIRE(!device->launch(launch(0, {1, 1, 1}, {32, 1, 1}, 32 * 8, {in, out, 0xfe}), nullptr));
   const auto y = out.read();
-  for (int t = 0; t < 32; ++t)
-    REQUIRE(y[t] == x[(31 - t) ^ 1] + (3 + -2 + 2) + (t ^ 16) + 5);
+  for (int t = 0; t < 32; ++t) REQUIRE(y[t] == x[(31 - t) ^ 1] + (3 + -2 + 2) + (t ^ 16) + 5);
 }
 
 TEST_CASE("launches a GPU would refuse are refused") {

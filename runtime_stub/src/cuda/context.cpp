@@ -14,7 +14,8 @@ Error CudaContext::open(const DeviceConfig& config, std::shared_ptr<CudaContext>
   int count = 0;
   DLCB_CUDA_RETURN(*driver, cuDeviceGetCount, &count);
   if (config.device_index < 0 || config.device_index >= count)
-    return {DLCB_BAD_ARGUMENT, "no CUDA device " + std::to_string(config.device_index) + ": there are " + std::to_string(count)};
+    return {DLCB_BAD_ARGUMENT,
+            "no CUDA device " + std::to_string(config.device_index) + ": there are " + std::to_string(count)};
   CUdevice device = 0;
   DLCB_CUDA_RETURN(*driver, cuDeviceGet, &device, config.device_index);
 

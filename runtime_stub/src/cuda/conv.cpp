@@ -31,9 +31,31 @@ Error Convolutions::open() {
 
 Convolutions::Cache::Key Convolutions::key_of(const ConvCall& c) {
   const int64_t flags = (c.transposed ? 1 : 0) | (c.tf32 ? 2 : 0) | (c.bias ? 4 : 0) | (c.residual ? 8 : 0);
-  return {c.dtype, flags, c.activation, c.n, c.h, c.wd, c.c, c.k, c.p, c.q, c.r, c.s, c.groups,
-          c.pad[0], c.pad[1], c.pad[2], c.pad[3], c.stride[0], c.stride[1], c.dilation[0], c.dilation[1],
-          alignment_of(c.x, 16), alignment_of(c.w, 16), alignment_of(c.y, 16), alignment_of(c.bias, 16),
+  return {c.dtype,
+          flags,
+          c.activation,
+          c.n,
+          c.h,
+          c.wd,
+          c.c,
+          c.k,
+          c.p,
+          c.q,
+          c.r,
+          c.s,
+          c.groups,
+          c.pad[0],
+          c.pad[1],
+          c.pad[2],
+          c.pad[3],
+          c.stride[0],
+          c.stride[1],
+          c.dilation[0],
+          c.dilation[1],
+          alignment_of(c.x, 16),
+          alignment_of(c.w, 16),
+          alignment_of(c.y, 16),
+          alignment_of(c.bias, 16),
           alignment_of(c.residual, 16)};
 }
 
@@ -77,7 +99,8 @@ Error Convolutions::run(const ConvCall& original, CUstream stream) {
   if (entry->error) return entry->error;
 
   ConvCall call = original;
-  if (Error error = grow(size_t(entry->plan.workspace_bytes), false, stream, &workspace_, &workspace_bytes_)) return error;
+  if (Error error = grow(size_t(entry->plan.workspace_bytes), false, stream, &workspace_, &workspace_bytes_))
+    return error;
   if (entry->plan.zero_bias) {
     const size_t bytes = size_t(call.k) * size_of(DType(call.dtype));
     if (Error error = grow(bytes, true, stream, &zeros_, &zero_bytes_)) return error;

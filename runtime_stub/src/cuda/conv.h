@@ -1,5 +1,5 @@
-// Convolution steps through cuDNN: plans by size, the workspace, and execution. One queue's; not thread-safe. The caller
-// makes the CUDA context current.
+// Convolution steps through cuDNN: plans by size, the workspace, and execution. One queue's; not thread-safe. The
+// caller makes the CUDA context current.
 #pragma once
 #include "conv_plan.h"
 #include "lru_cache.h"
@@ -28,7 +28,8 @@ class Convolutions {
 
   Error open();
   static Cache::Key key_of(const ConvCall& call);
-  // Zeroed where `zeros`. Grows by allocating anew: captured graphs may refer to what there was, so nothing is freed before the end.
+  // Zeroed where `zeros`. Grows by allocating anew: captured graphs may refer to what there was, so nothing is freed
+  // before the end.
   Error grow(size_t bytes, bool zeros, CUstream stream, CUdeviceptr* pointer, size_t* have);
   Error bind(Entry* entry, const ConvCall& call);
   Error failed(cudnn::Status status, const char* what) const;

@@ -23,14 +23,19 @@ Error unsupported(const std::string& why) {
 
 int data_type(int dtype) {
   switch (DType(dtype)) {
-    case DType::F32: return cudnn::kFloat;
-    case DType::F16: return cudnn::kHalf;
-    case DType::BF16: return cudnn::kBfloat16;
-    default: return cudnn::kDouble;
+    case DType::F32:
+      return cudnn::kFloat;
+    case DType::F16:
+      return cudnn::kHalf;
+    case DType::BF16:
+      return cudnn::kBfloat16;
+    default:
+      return cudnn::kDouble;
   }
 }
 
-// Builds one operation graph. cuDNN keeps what finalized descriptors refer to, but the caller must too until the graph is.
+// Builds one operation graph. cuDNN keeps what finalized descriptors refer to, but the caller must too until the graph
+// is.
 class GraphBuilder {
  public:
   GraphBuilder(const ConvTarget& target, const ConvCall& call) : target_(target), call_(call) {
@@ -73,7 +78,8 @@ class GraphBuilder {
 Descriptor& GraphBuilder::convolution(bool last) {
   const ConvCall& c = call_;
   Descriptor& d = make(Kind::Convolution);
-  d.set(cudnn::kConvComputeType, Type::DataType, compute_type_).set(cudnn::kConvMode, Type::ConvolutionMode, int(cudnn::kCrossCorrelation));
+  d.set(cudnn::kConvComputeType, Type::DataType, compute_type_)
+      .set(cudnn::kConvMode, Type::ConvolutionMode, int(cudnn::kCrossCorrelation));
   d.set(cudnn::kConvSpatialDims, Type::Int64, int64_t(2));
   d.set(cudnn::kConvPrePads, {c.pad[0], c.pad[1]}).set(cudnn::kConvPostPads, {c.pad[2], c.pad[3]});
   d.set(cudnn::kConvStrides, {c.stride[0], c.stride[1]}).set(cudnn::kConvDilations, {c.dilation[0], c.dilation[1]});
@@ -103,7 +109,8 @@ Descriptor& GraphBuilder::convolution(bool last) {
 
 Descriptor& GraphBuilder::pointwise(int mode, Descriptor& x, Descriptor* b, bool last) {
   Descriptor& d = make(Kind::Pointwise);
-  d.set(cudnn::kPointwiseMode, Type::PointwiseMode, mode).set(cudnn::kPointwisePrecision, Type::DataType, compute_type_);
+  d.set(cudnn::kPointwiseMode, Type::PointwiseMode, mode)
+      .set(cudnn::kPointwisePrecision, Type::DataType, compute_type_);
   finish(d);
   Descriptor& y = output(last);
   Descriptor& op = make(Kind::PointwiseOperation);
@@ -114,8 +121,8 @@ Descriptor& GraphBuilder::pointwise(int mode, Descriptor& x, Descriptor* b, bool
   return y;
 }
 
-// cuDNN's precompiled engines know the chain convolution, + residual, + bias, ReLU in this order, the bias always present;
-// any other order or subset is left to engines that compile at run time.
+// cuDNN's precompiled engines know the chain convolution, + residual, + bias, ReLU in this order, the bias always
+// present; any other order or subset is left to engines that compile at run time.
 cudnn::Status GraphBuilder::build(Descriptor* graph) {
   const ConvCall& c = call_;
   int left = (c.residual ? 1 : 0) + (c.bias ? 1 : 0) + (c.activation == kRelu ? 1 : 0);
@@ -149,7 +156,8 @@ std::vector<int> notes_of(const Descriptor& engine, cudnn::Attribute name, Type 
   return notes;
 }
 
-// False when the call's precision forbids the engine. TF32 is refused by the tensor-core note: on f32 data they imply it.
+// False when the call's precision forbids the engine. TF32 is refused by the tensor-core note: on f32 data they imply
+// it.
 bool admit(const ConvCall& call, const Descriptor& engine, Candidate* candidate) {
   const auto numerical = notes_of(engine, cudnn::kEngineNumericalNotes, Type::NumericalNote);
   const auto behavior = notes_of(engine, cudnn::kEngineBehaviorNotes, Type::BehaviorNote);
@@ -163,7 +171,8 @@ bool admit(const ConvCall& call, const Descriptor& engine, Candidate* candidate)
   return true;
 }
 
-void ask(const ConvTarget& target, const ConvCall& call, const Descriptor& graph, int mode, std::vector<Candidate>* out) {
+void ask(const ConvTarget& target, const ConvCall& call, const Descriptor& graph, int mode,
+         std::vector<Candidate>* out) {
   Descriptor heuristic(*target.api, Kind::EngineHeuristic);
   heuristic.set(cudnn::kHeuristicGraph, graph).set(cudnn::kHeuristicMode, Type::HeuristicMode, mode);
   if (!target.handle && target.device) heuristic.set(cudnn::kHeuristicDevice, *target.device);
@@ -205,7 +214,11 @@ bool finalize_plan(const ConvTarget& target, const Descriptor& config, ConvPlan*
 std::vector<void*> ConvPlan::pointers(const ConvCall& c) const {
   std::vector<void*> out;
   for (int64_t id : ids)
-    out.push_back(reinterpret_cast<void*>(id == kX ? c.x : id == kW ? c.w : id == kY ? c.y : id == kBias ? c.bias : c.residual));
+    out.push_back(reinterpret_cast<void*>(id == kX      ? c.x
+                                          : id == kW    ? c.w
+                                          : id == kY    ? c.y
+                                          : id == kBias ? c.bias
+                                                        : c.residual));
   return out;
 }
 
@@ -216,8 +229,7 @@ Error build_conv_plan(const ConvTarget& target, const ConvCall& wanted, ConvPlan
   out->zero_bias = !call.bias && (call.residual || call.activation != kNone);
   if (out->zero_bias) call.bias = 256;  // only its alignment matters here
   Descriptor graph;
-  if (const cudnn::Status s = GraphBuilder(target, call).build(&graph))
-    return unsupported(target.api->error_string(s));
+  if (const cudnn::Status s = GraphBuilder(target, call).build(&graph)) return unsupported(target.api->error_string(s));
   std::vector<Candidate> candidates;
   for (int mode : {int(cudnn::kModeA), int(cudnn::kModeFallback)}) {
     candidates.clear();

@@ -1,6 +1,6 @@
-// A convolution step as a cuDNN execution plan: builds the operation graph (convolution or its transpose, bias, residual,
-// ReLU), asks the heuristic and takes the first engine that the call's precision allows. Needs no GPU when it is given a
-// device-property descriptor instead of a handle.
+// A convolution step as a cuDNN execution plan: builds the operation graph (convolution or its transpose, bias,
+// residual, ReLU), asks the heuristic and takes the first engine that the call's precision allows. Needs no GPU when it
+// is given a device-property descriptor instead of a handle.
 #pragma once
 #include "cudnn_api.h"
 

@@ -28,20 +28,37 @@ enum : int {
   kNotSupported = 15,
   kInvalidValue = 7,
   // cudaDataType_t
-  kReal32 = 0, kReal64 = 1, kReal16 = 2, kRealBf16 = 14,
+  kReal32 = 0,
+  kReal64 = 1,
+  kReal16 = 2,
+  kRealBf16 = 14,
   // cublasComputeType_t
-  kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77,
+  kCompute32 = 68,
+  kCompute64 = 70,
+  kComputeTf32 = 77,
   // cublasOperation_t
-  kOpNone = 0, kOpTranspose = 1,
+  kOpNone = 0,
+  kOpTranspose = 1,
   // cublasLtMatrixLayoutAttribute_t
-  kLayoutBatchCount = 5, kLayoutBatchStride = 6,
+  kLayoutBatchCount = 5,
+  kLayoutBatchStride = 6,
   // cublasLtMatmulDescAttributes_t
-  kDescTransA = 3, kDescTransB = 4, kDescEpilogue = 7, kDescBiasPointer = 8, kDescBiasType = 26,
+  kDescTransA = 3,
+  kDescTransB = 4,
+  kDescEpilogue = 7,
+  kDescBiasPointer = 8,
+  kDescBiasType = 26,
   // cublasLtMatmulPreferenceAttributes_t
-  kPreferenceWorkspace = 1, kPreferenceAlignmentA = 5, kPreferenceAlignmentB = 6, kPreferenceAlignmentC = 7,
+  kPreferenceWorkspace = 1,
+  kPreferenceAlignmentA = 5,
+  kPreferenceAlignmentB = 6,
+  kPreferenceAlignmentC = 7,
   kPreferenceAlignmentD = 8,
   // cublasLtEpilogue_t
-  kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4, kEpilogueGelu = 32,
+  kEpilogueDefault = 1,
+  kEpilogueRelu = 2,
+  kEpilogueBias = 4,
+  kEpilogueGelu = 32,
 };
 
 struct Api {
@@ -60,8 +77,8 @@ struct Api {
   Status (*heuristic)(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c, MatrixLayout d, Preference,
                       int requested, HeuristicResult* results, int* count);
   Status (*matmul)(Handle, MatmulDesc, const void* alpha, const void* a, MatrixLayout, const void* b, MatrixLayout,
-                   const void* beta, const void* c, MatrixLayout, void* d, MatrixLayout, const Algorithm*, void* workspace,
-                   size_t workspace_bytes, CUstream);
+                   const void* beta, const void* c, MatrixLayout, void* d, MatrixLayout, const Algorithm*,
+                   void* workspace, size_t workspace_bytes, CUstream);
 
   static Error open(const Api** out);  // once in the process
 };

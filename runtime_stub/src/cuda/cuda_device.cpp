@@ -1,5 +1,5 @@
-// Steps on an NVIDIA GPU: launches and memory through the driver, matmul and convolution through cuBLASLt and cuDNN, whole
-// shapes as CUDA graphs. Every call works on the caller's stream; NULL is the legacy default stream.
+// Steps on an NVIDIA GPU: launches and memory through the driver, matmul and convolution through cuBLASLt and cuDNN,
+// whole shapes as CUDA graphs. Every call works on the caller's stream; NULL is the legacy default stream.
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -99,7 +99,8 @@ void CudaDevice::free(Ptr p, void* stream) {
 Error CudaDevice::upload(Ptr to, const void* from, size_t bytes, void* stream) {
   if (bytes == 0) return {};
   CurrentContext current(driver_, context_->context);
-  if (bytes >= Staging::kWorthwhile && !capturing_) return resources_->staging.upload(to, from, bytes, static_cast<CUstream>(stream));
+  if (bytes >= Staging::kWorthwhile && !capturing_)
+    return resources_->staging.upload(to, from, bytes, static_cast<CUstream>(stream));
   DLCB_CUDA_RETURN(driver_, cuMemcpyHtoDAsync, to, from, bytes, target(stream));
   return {};
 }
@@ -130,7 +131,8 @@ Error CudaDevice::synchronize(void* stream) {
 Error CudaDevice::allow_shared(CudaContext::Entry& entry, uint32_t bytes) {
   if (bytes <= entry.dynamic_shared.load(std::memory_order_relaxed)) return {};
   if (const CUresult r = driver_.cuFuncSetAttribute(entry.function, kFunctionMaxDynamicShared, int(bytes)))
-    return driver_.check(r, "cuFuncSetAttribute", entry.name + " for " + std::to_string(bytes) + " bytes of shared memory");
+    return driver_.check(r, "cuFuncSetAttribute",
+                         entry.name + " for " + std::to_string(bytes) + " bytes of shared memory");
   entry.dynamic_shared.store(bytes, std::memory_order_relaxed);
   return {};
 }
@@ -146,8 +148,9 @@ Error CudaDevice::launch(const LaunchCall& call, void* stream) {
   void* params[kMostParams];
   if (call.args.size() > kMostParams) return {DLCB_INTERNAL, entry.name + " has too many parameters"};
   for (size_t i = 0; i < call.args.size(); ++i) params[i] = const_cast<uint64_t*>(&call.args[i]);
-  const CUresult r = driver_.cuLaunchKernel(entry.function, call.grid[0], call.grid[1], call.grid[2], call.block[0], call.block[1],
-                                            call.block[2], call.shared_bytes, target(stream), params, nullptr);
+  const CUresult r =
+      driver_.cuLaunchKernel(entry.function, call.grid[0], call.grid[1], call.grid[2], call.block[0], call.block[1],
+                             call.block[2], call.shared_bytes, target(stream), params, nullptr);
   return r ? driver_.check(r, "cuLaunchKernel", entry.name) : Error{};
 }
 

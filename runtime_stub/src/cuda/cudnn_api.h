@@ -15,39 +15,104 @@ using RawDescriptor = void*;
 
 // cudnnBackendDescriptorType_t
 enum class Kind : int {
-  Pointwise = 0, Convolution = 1, Engine = 2, EngineConfig = 3, EngineHeuristic = 4, ExecutionPlan = 5,
-  ConvolutionForward = 10, ConvolutionBackwardData = 12, PointwiseOperation = 13, OperationGraph = 15, VariantPack = 16,
-  Tensor = 17, DeviceProperties = 38,
+  Pointwise = 0,
+  Convolution = 1,
+  Engine = 2,
+  EngineConfig = 3,
+  EngineHeuristic = 4,
+  ExecutionPlan = 5,
+  ConvolutionForward = 10,
+  ConvolutionBackwardData = 12,
+  PointwiseOperation = 13,
+  OperationGraph = 15,
+  VariantPack = 16,
+  Tensor = 17,
+  DeviceProperties = 38,
 };
 // cudnnBackendAttributeType_t
 enum class Type : int {
-  Handle = 0, DataType = 1, Boolean = 2, Int64 = 3, Float = 4, Double = 5, VoidPtr = 6, ConvolutionMode = 7, HeuristicMode = 8,
-  NumericalNote = 11, PointwiseMode = 14, Descriptor = 15, BehaviorNote = 19, Char = 24,
+  Handle = 0,
+  DataType = 1,
+  Boolean = 2,
+  Int64 = 3,
+  Float = 4,
+  Double = 5,
+  VoidPtr = 6,
+  ConvolutionMode = 7,
+  HeuristicMode = 8,
+  NumericalNote = 11,
+  PointwiseMode = 14,
+  Descriptor = 15,
+  BehaviorNote = 19,
+  Char = 24,
 };
 // cudnnBackendAttributeName_t
 enum Attribute : int {
-  kPointwiseMode = 0, kPointwisePrecision = 1, kPointwiseReluLowerClip = 3,
-  kConvComputeType = 100, kConvMode = 101, kConvDilations = 102, kConvStrides = 103, kConvPostPads = 104, kConvPrePads = 105,
+  kPointwiseMode = 0,
+  kPointwisePrecision = 1,
+  kPointwiseReluLowerClip = 3,
+  kConvComputeType = 100,
+  kConvMode = 101,
+  kConvDilations = 102,
+  kConvStrides = 103,
+  kConvPostPads = 104,
+  kConvPrePads = 105,
   kConvSpatialDims = 106,
-  kHeuristicMode = 200, kHeuristicGraph = 201, kHeuristicResults = 202, kHeuristicDevice = 204,
+  kHeuristicMode = 200,
+  kHeuristicGraph = 201,
+  kHeuristicResults = 202,
+  kHeuristicDevice = 204,
   kConfigEngine = 300,
-  kPlanHandle = 400, kPlanConfig = 401, kPlanWorkspace = 402, kPlanDevice = 407,
-  kForwardAlpha = 700, kForwardBeta = 701, kForwardConv = 702, kForwardW = 703, kForwardX = 704, kForwardY = 705,
-  kBackwardAlpha = 706, kBackwardBeta = 707, kBackwardConv = 708, kBackwardW = 709, kBackwardDx = 710, kBackwardDy = 711,
-  kPointwiseDescriptor = 750, kPointwiseX = 751, kPointwiseB = 752, kPointwiseY = 753,
-  kGraphHandle = 800, kGraphOperations = 801,
-  kTensorAlignment = 900, kTensorType = 901, kTensorDims = 902, kTensorStrides = 903, kTensorId = 906, kTensorVirtual = 907,
-  kPackIds = 1000, kPackPointers = 1001, kPackWorkspace = 1003,
-  kEngineNumericalNotes = 1303, kEngineBehaviorNotes = 1305,
+  kPlanHandle = 400,
+  kPlanConfig = 401,
+  kPlanWorkspace = 402,
+  kPlanDevice = 407,
+  kForwardAlpha = 700,
+  kForwardBeta = 701,
+  kForwardConv = 702,
+  kForwardW = 703,
+  kForwardX = 704,
+  kForwardY = 705,
+  kBackwardAlpha = 706,
+  kBackwardBeta = 707,
+  kBackwardConv = 708,
+  kBackwardW = 709,
+  kBackwardDx = 710,
+  kBackwardDy = 711,
+  kPointwiseDescriptor = 750,
+  kPointwiseX = 751,
+  kPointwiseB = 752,
+  kPointwiseY = 753,
+  kGraphHandle = 800,
+  kGraphOperations = 801,
+  kTensorAlignment = 900,
+  kTensorType = 901,
+  kTensorDims = 902,
+  kTensorStrides = 903,
+  kTensorId = 906,
+  kTensorVirtual = 907,
+  kPackIds = 1000,
+  kPackPointers = 1001,
+  kPackWorkspace = 1003,
+  kEngineNumericalNotes = 1303,
+  kEngineBehaviorNotes = 1305,
   kDeviceJson = 2702,
 };
 enum : int {
-  kFloat = 0, kDouble = 1, kHalf = 2, kBfloat16 = 9,            // cudnnDataType_t
-  kCrossCorrelation = 1,                                        // cudnnConvolutionMode_t
-  kAdd = 0, kReluForward = 100,                                 // cudnnPointwiseMode_t
-  kModeFallback = 2, kModeA = 3,                                // cudnnBackendHeurMode_t
-  kNoteTensorCore = 0, kNoteDownConvert = 1, kNoteReducedReduction = 2, kNoteNondeterministic = 4,
-  kNoteRuntimeCompilation = 0,                                  // cudnnBackendBehaviorNote_t
+  kFloat = 0,
+  kDouble = 1,
+  kHalf = 2,
+  kBfloat16 = 9,          // cudnnDataType_t
+  kCrossCorrelation = 1,  // cudnnConvolutionMode_t
+  kAdd = 0,
+  kReluForward = 100,  // cudnnPointwiseMode_t
+  kModeFallback = 2,
+  kModeA = 3,  // cudnnBackendHeurMode_t
+  kNoteTensorCore = 0,
+  kNoteDownConvert = 1,
+  kNoteReducedReduction = 2,
+  kNoteNondeterministic = 4,
+  kNoteRuntimeCompilation = 0,  // cudnnBackendBehaviorNote_t
 };
 
 struct Api {

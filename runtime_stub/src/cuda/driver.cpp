@@ -21,10 +21,14 @@ struct Opened {
 
 int status_of(CUresult result) {
   switch (result) {
-    case kCudaErrorOutOfMemory: return DLCB_OUT_OF_MEMORY;
-    case kCudaErrorNoBinaryForGpu: return DLCB_NO_TARGET;
-    case kCudaErrorInvalidImage: return DLCB_BAD_BUNDLE;
-    default: return DLCB_DEVICE_ERROR;
+    case kCudaErrorOutOfMemory:
+      return DLCB_OUT_OF_MEMORY;
+    case kCudaErrorNoBinaryForGpu:
+      return DLCB_NO_TARGET;
+    case kCudaErrorInvalidImage:
+      return DLCB_BAD_BUNDLE;
+    default:
+      return DLCB_DEVICE_ERROR;
   }
 }
 

@@ -48,7 +48,8 @@ struct Driver {
 #include "driver.def"
 #undef DLCB_CUDA
 
-  // Opens and initialises the driver once in the process. DLCB_MISSING_LIBRARY: none, or too old; DLCB_DEVICE_ERROR: no device.
+  // Opens and initialises the driver once in the process. DLCB_MISSING_LIBRARY: none, or too old; DLCB_DEVICE_ERROR: no
+  // device.
   static Error open(const Driver** out);
   // "cuLaunchKernel of softmax_1: invalid argument (CUDA_ERROR_INVALID_VALUE)"; no error for result 0.
   Error check(CUresult result, const char* call, const std::string& about = {}) const;
@@ -77,7 +78,7 @@ class CurrentContext {
 }  // namespace dlcb::rt
 
 // Returns from the enclosing function when a driver call fails.
-#define DLCB_CUDA_RETURN(DRIVER, NAME, ...)                                                              \
-  do {                                                                                                   \
+#define DLCB_CUDA_RETURN(DRIVER, NAME, ...)                                                                     \
+  do {                                                                                                          \
     if (const ::dlcb::rt::CUresult result_ = (DRIVER).NAME(__VA_ARGS__)) return (DRIVER).check(result_, #NAME); \
   } while (0)

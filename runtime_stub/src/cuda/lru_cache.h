@@ -1,4 +1,5 @@
-// Plans and algorithms kept by the sizes of the call they serve; the least recently used one goes when the cache is full.
+// Plans and algorithms kept by the sizes of the call they serve; the least recently used one goes when the cache is
+// full.
 #pragma once
 #include <array>
 #include <cstdint>

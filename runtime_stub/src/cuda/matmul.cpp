@@ -47,14 +47,20 @@ namespace {
 
 enum Activation { kNone, kRelu, kGeluTanh };  // of program.fbs; the others have no epilogue
 
-Error unsupported(std::string why) { return {DLCB_MISSING_LIBRARY, "cuBLASLt does not take this matmul: " + std::move(why)}; }
+Error unsupported(std::string why) {
+  return {DLCB_MISSING_LIBRARY, "cuBLASLt does not take this matmul: " + std::move(why)};
+}
 
 int data_type(int dtype) {
   switch (DType(dtype)) {
-    case DType::F32: return kReal32;
-    case DType::F16: return kReal16;
-    case DType::BF16: return kRealBf16;
-    default: return kReal64;
+    case DType::F32:
+      return kReal32;
+    case DType::F16:
+      return kReal16;
+    case DType::BF16:
+      return kRealBf16;
+    default:
+      return kReal64;
   }
 }
 
@@ -84,7 +90,8 @@ Matmuls::~Matmuls() {
 
 Error Matmuls::failed(Status status, const char* what) const {
   const char* text = api_->status_string(status);
-  if (status == kNotSupported || status == kInvalidValue) return unsupported(std::string(what) + ": " + (text ? text : "?"));
+  if (status == kNotSupported || status == kInvalidValue)
+    return unsupported(std::string(what) + ": " + (text ? text : "?"));
   return {DLCB_DEVICE_ERROR, std::string("cuBLASLt: ") + what + ": " + (text ? text : std::to_string(status))};
 }
 
@@ -94,18 +101,37 @@ Error Matmuls::open() {
   opened_ = Api::open(&api_);
   if (opened_) return opened_;
   if (const Status s = api_->create(&handle_)) return opened_ = failed(s, "cublasLtCreate");
-  return opened_ = driver_.check(driver_.cuMemAlloc(&workspace_, kWorkspaceBytes), "cuMemAlloc", "cuBLASLt's workspace");
+  return opened_ =
+             driver_.check(driver_.cuMemAlloc(&workspace_, kWorkspaceBytes), "cuMemAlloc", "cuBLASLt's workspace");
 }
 
 Matmuls::Cache::Key Matmuls::key_of(const MatmulCall& c) {
-  const int64_t flags = (c.trans_a ? 1 : 0) | (c.trans_b ? 2 : 0) | (c.tf32 ? 4 : 0) | (c.bias ? 8 : 0) | (c.residual ? 16 : 0);
-  return {c.dtype, flags, c.activation, c.m, c.n, c.k, c.batch, c.lda, c.ldb, c.ldc, c.stride_a, c.stride_b, c.stride_c,
-          alignment_of(c.a, 256), alignment_of(c.b, 256), alignment_of(c.c, 256), alignment_of(c.residual, 256)};
+  const int64_t flags =
+      (c.trans_a ? 1 : 0) | (c.trans_b ? 2 : 0) | (c.tf32 ? 4 : 0) | (c.bias ? 8 : 0) | (c.residual ? 16 : 0);
+  return {c.dtype,
+          flags,
+          c.activation,
+          c.m,
+          c.n,
+          c.k,
+          c.batch,
+          c.lda,
+          c.ldb,
+          c.ldc,
+          c.stride_a,
+          c.stride_b,
+          c.stride_c,
+          alignment_of(c.a, 256),
+          alignment_of(c.b, 256),
+          alignment_of(c.c, 256),
+          alignment_of(c.residual, 256)};
 }
 
 Error Matmuls::describe(const MatmulCall& c, Plan* plan) {
   const int type = data_type(c.dtype), scale = DType(c.dtype) == DType::F64 ? kReal64 : kReal32;
-  const int compute = scale == kReal64 ? kCompute64 : c.tf32 && DType(c.dtype) == DType::F32 ? kComputeTf32 : kCompute32;
+  const int compute = scale == kReal64                         ? kCompute64
+                      : c.tf32 && DType(c.dtype) == DType::F32 ? kComputeTf32
+                                                               : kCompute32;
   Status s = api_->desc_create(&plan->desc, compute, scale);
   auto set = [&](int attribute, auto value) {
     if (!s) s = api_->desc_set(plan->desc, attribute, &value, sizeof value);
@@ -147,7 +173,8 @@ Error Matmuls::choose(const MatmulCall& c, Plan* plan) {
   HeuristicResult results[4];
   int count = 0;
   if (!s)
-    s = api_->heuristic(handle_, plan->desc, plan->first, plan->second, plan->result, plan->result, preference, 4, results, &count);
+    s = api_->heuristic(handle_, plan->desc, plan->first, plan->second, plan->result, plan->result, preference, 4,
+                        results, &count);
   api_->preference_destroy(preference);
   if (s) return failed(s, "cublasLtMatmulAlgoGetHeuristic");
   for (int i = 0; i < count; ++i) {
@@ -189,7 +216,8 @@ Error Matmuls::run(const MatmulCall& original, CUstream stream) {
   }
   if (plan->error) return plan->error;
   if (c.bias != plan->bias) {
-    if (const Status s = api_->desc_set(plan->desc, kDescBiasPointer, &c.bias, sizeof c.bias)) return failed(s, "bias pointer");
+    if (const Status s = api_->desc_set(plan->desc, kDescBiasPointer, &c.bias, sizeof c.bias))
+      return failed(s, "bias pointer");
     plan->bias = c.bias;
   }
   const float alpha32 = float(c.alpha), beta32 = c.residual ? 1 : 0;

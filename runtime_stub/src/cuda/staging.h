@@ -1,5 +1,5 @@
-// Uploads of large pageable memory (weights) through two pinned buffers, so that copying into one overlaps the transfer of
-// the other. One queue's; not thread-safe. The caller makes the CUDA context current.
+// Uploads of large pageable memory (weights) through two pinned buffers, so that copying into one overlaps the transfer
+// of the other. One queue's; not thread-safe. The caller makes the CUDA context current.
 #pragma once
 #include "driver.h"
 
