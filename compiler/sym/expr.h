@@ -1,7 +1,9 @@
 // Integers that are unknown until run time: tensor dims, element coordinates, shape-tensor values. Expressions are
 // immutable, interned in a Store and named by 32-bit ids, so equality is id equality and everything known about an
 // expression is a side vector indexed by id. Booleans are integers 0 and 1. Arithmetic is over unbounded integers in
-// the laws (sym/laws.md) and over int64 with saturation to "unknown" in the implementation.
+// the laws (sym/laws.md) and over int64 in the implementation: where a constant or coefficient would overflow, the
+// expression is kept as written (a Sum or Product that may then hold Const operands), bounds become infinite and
+// evaluate() gives nothing.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -27,23 +29,23 @@ struct Expr {
 };
 
 enum class Kind : uint8_t {
-  Const,     // value
-  Symbol,    // name, SymbolKind
-  Sum,       // constant + sum of coefficient * term; terms are not Const or Sum; sorted by content
-  Product,   // two or more factors, none Const or Sum-free constant; coefficient lives in the enclosing Sum
-  FloorDiv,  // floor(a / b); 0 when b == 0 (so that straight-line host code cannot trap)
-  Mod,       // a - b * floor(a / b); 0 when b == 0
-  Min,
-  Max,     // n-ary, sorted
-  Select,  // a != 0 ? b : c
-  Eq,
-  Le,
-  Lt,  // 0 or 1
-  And,
-  Or,
-  Not,         // n-ary, n-ary, unary over booleans
+  Const,       // value
+  Symbol,      // name, SymbolKind
+  Sum,         // constant + sum of coefficient * term; terms are not Const or Sum; higher degree first, then by name
+  Product,     // two or more factors, none Const or Sum; products of sums are expanded, coefficients live in the Sum
+  FloorDiv,    // floor(a / b); 0 when b == 0 (so that straight-line host code cannot trap)
+  Mod,         // a - b * floor(a / b); 0 when b == 0
+  Min,         // n-ary, sorted
+  Max,         // n-ary, sorted
+  Select,      // a != 0 ? b : c
+  Eq,          // 0 or 1; like terms cancelled, positive coefficients on both sides, the leading term on the left
+  Le,          // 0 or 1; likewise: x >= 3 is 3 <= x, x < 3 is x <= 2
+  Lt,          // 0 or 1; only where <= would need a constant: i + 1 <= H is i < H
+  And,         // n-ary over booleans, sorted
+  Or,          // n-ary over booleans, sorted
+  Not,         // of anything but Le, Lt and Not
   FloorScale,  // floor(double(a) * scale), the size rule of Resize; scale is a double constant
-  CeilScale,
+  CeilScale,   // ceil(double(a) * scale)
 };
 
 enum class SymbolKind : uint8_t {
@@ -137,7 +139,8 @@ class Store {
   // Replaces symbols (capture cannot happen: there are no binders here). Memoised within one call.
   Expr substitute(Expr e, const std::unordered_map<uint32_t, Expr>& by_symbol_id);
   Expr substitute(Expr e, Expr symbol, Expr value);
-  // Narrows what is known of a symbol for ever (user ranges: N=1..8). Invalidates cached bounds.
+  // Narrows what is known of a symbol for ever (user ranges: N=1..8) and recomputes all bounds. Expressions made before
+  // keep their form; Facts::simplify and substitute rebuild them.
   void restrict(Expr symbol, Bounds bounds);
 
   // The value for given symbol values, or nothing if one is missing or an overflow occurs. Semantics of the host

@@ -2,6 +2,7 @@
 // atoms are eliminated one at a time at the end of their range that makes the polynomial smallest (laws 30 to 35). A
 // proof is found or not within a budget, so "false" means "not proved". Private to compiler/sym.
 #pragma once
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -14,7 +15,7 @@ namespace dlcb::sym {
 struct Learned {
   std::unordered_map<uint32_t, Bounds> bounds;           // of atoms and monomials
   std::unordered_map<uint32_t, Congruence> congruences;  // likewise
-  std::unordered_map<uint32_t, Expr> replace;            // solved equalities: symbol or monomial -> equal expression
+  std::map<uint32_t, Expr> replace;                      // solved equalities: symbol or monomial -> equal expression
   std::vector<Poly> nonneg;                              // polynomials known to be >= 0
   std::vector<Expr> truths;                              // other boolean expressions known to be true
 };

@@ -1,11 +1,13 @@
-// Every row of sym/rules.def: both sides agree over small integers wherever the guard holds, the row lowers the declared
-// order without copying a name, it keeps to the patterns that the matcher supports, and it cites a law that exists.
+// Every row of sym/rules.def: both sides agree over small integers wherever the guard holds, the row lowers the
+// declared order without copying a name, it keeps to the patterns that the matcher supports, and it cites a law that
+// exists.
+#include "sym/rules.h"
+
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include "catch.h"
-#include "sym/rules.h"
 
 using namespace dlcb;
 using namespace dlcb::sym;

@@ -28,7 +28,7 @@ TEST_CASE("constructors keep the value, bounds and congruences hold") {
     Expr e = build(s, t, symbols.all);
     std::string text = print(s, e);
     for (int k = 0; k < 12; k++) {
-      auto values = symbols.values(r);
+      auto values = symbols.values(r, {&t});
       int64_t expected = reference(t, values);
       auto got = s.evaluate(e, symbols.lookup(values));
       if (got != expected || !within(s.bounds(e), expected) || !satisfies(s.congruence(e), expected)) {
@@ -67,7 +67,7 @@ TEST_CASE("substitution commutes with evaluation") {
     Expr d = symbols.all[2], value = build(s, replacement, symbols.all);
     Expr after = s.substitute(e, d, value);
     for (int k = 0; k < 8; k++) {
-      auto values = symbols.values(r), inner = values;
+      auto values = symbols.values(r, {&t, &replacement}), inner = values;
       inner[2] = reference(replacement, values);
       if (inner[2] < -6 || inner[2] > 6) continue;  // outside what was declared of D
       INFO(print(s, e) << " with D = " << print(s, value) << " is " << print(s, after));
@@ -94,8 +94,10 @@ TEST_CASE("the prover and the simplifier are sound under assumptions") {
     Expr simple = facts.simplify(e);
     Bounds bounds = facts.bounds(e);
     decided += answer != Tri::Unknown;
+    std::vector<const Tree*> trees{&goal, &term};
+    for (const Tree& a : assumed) trees.push_back(&a);
     for (int k = 0; k < 150; k++) {
-      auto values = symbols.values(r);
+      auto values = symbols.values(r, trees);
       if (!std::all_of(assumed.begin(), assumed.end(), [&](const Tree& a) { return reference(a, values) != 0; }))
         continue;
       tested++;

@@ -21,6 +21,11 @@ struct Tree {
   std::vector<Tree> kids;
 };
 
+inline bool mentions(const Tree& t, int64_t symbol) {
+  if (t.kind == Kind::Symbol) return t.value == symbol;
+  return std::any_of(t.kids.begin(), t.kids.end(), [&](const Tree& k) { return mentions(k, symbol); });
+}
+
 inline int64_t reference_div(int64_t a, int64_t b) {
   return b == 0 ? 0 : static_cast<int64_t>(std::floor(static_cast<long double>(a) / static_cast<long double>(b)));
 }
@@ -188,10 +193,14 @@ struct Symbols {
     Expr h = s.symbol("H", SymbolKind::Dim), w = s.symbol("W", SymbolKind::Dim);
     all = {h, w, s.symbol("D", SymbolKind::Data, {-6, 6}), s.index("i", h), s.index("j", w)};
   }
-  // Random legal values, or nothing when an extent is 0 and its index is needed.
-  std::vector<int64_t> values(Random& r) const {
-    int64_t h = r.in(1, 9), w = r.in(1, 9);
-    return {h, w, r.in(-6, 6), r.in(0, h - 1), r.in(0, w - 1)};
+  // Random legal values for the trees: a dim whose index none of them mentions may be 0.
+  std::vector<int64_t> values(Random& r, const std::vector<const Tree*>& trees) const {
+    auto extent = [&](int64_t index) {
+      bool used = std::any_of(trees.begin(), trees.end(), [&](const Tree* t) { return mentions(*t, index); });
+      return used ? r.in(1, 9) : r.in(0, 9);
+    };
+    int64_t h = extent(3), w = extent(4);
+    return {h, w, r.in(-6, 6), h == 0 ? 0 : r.in(0, h - 1), w == 0 ? 0 : r.in(0, w - 1)};
   }
   std::function<std::optional<int64_t>(Expr)> lookup(const std::vector<int64_t>& values) const {
     return [this, &values](Expr e) -> std::optional<int64_t> {
