@@ -86,6 +86,9 @@ Error check_instruction(const fb::Program& p, uint32_t i, uint32_t ready, Regist
 
 Error load_types(const fb::HostProgram& host, RegisterTable* t) {
   const uint32_t constants = size_or_zero(host.constants());
+  // FlatBuffers' verifier checks the alignment of a vector's length only.
+  if (constants > 0 && reinterpret_cast<uintptr_t>(host.constants()->Data()) % alignof(int64_t) != 0)
+    return damaged("its program is not well-formed");
   if (constants > size_or_zero(host.reg_types())) return damaged("the host program has more constants than registers");
   for (uint32_t r = 0; r < size_or_zero(host.reg_types()); ++r) {
     const auto type = static_cast<fb::RegType>(host.reg_types()->Get(r));

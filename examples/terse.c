@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   if (status)
     fprintf(stderr, "%s\n", dlcb_last_error(context));
   else
-    for (int d = 0; d < y.ndim; ++d) printf("%lld ", (long long)out_shape[d]);
+    for (int d = 0; d < y.ndim; ++d) printf("%lld%c", (long long)out_shape[d], d + 1 < y.ndim ? ' ' : '\n');
   free(data);
   dlcb_context_free(context);
   dlcb_model_free(model);
