@@ -90,7 +90,7 @@ Result<std::vector<ValueId>> Graph::add(const ops::OpDef& op, std::vector<ValueI
     value.dims = out.dims;
     value.producer = id;
     value.output = i;
-    value.elements = derive_elements(*this, out, inputs);
+    derive_elements(v, out, operands);
     made.push_back(v);
   }
   nodes_.push_back({&op, std::move(inputs), made, std::move(attrs), *std::move(definition), std::move(origins), predicate()});

@@ -109,17 +109,34 @@ Result<std::vector<sym::Expr>> Graph::elements(ValueId id, std::span<const Origi
   return list;
 }
 
-std::optional<std::vector<sym::Expr>> derive_elements(const Graph& g, const ops::OutputDef& out, std::span<const ValueId>) {
-  if (!holds_integers(out.dtype) || !out.body.valid() || !small_count(g.sym(), out.dims)) return std::nullopt;
-  auto element = [&](ops::ValueId v, int64_t flat) -> std::optional<sym::Expr> {
-    const Value& value = g.value(v);
-    if (value.elements) return value.elements->at(flat);
-    if (!value.constant || !holds_integers(value.dtype)) return std::nullopt;
-    auto literal = integer_element(value.dtype, value.constant->bytes, flat);
-    if (!literal) return std::nullopt;
-    return g.sym().constant(*literal);
-  };
-  return ops::symbolic_elements(g.scalars(), out, element);
+// Floats take part too: sizes are often scaled as floats on their way from Shape to Resize.
+const std::vector<ops::Element>* Graph::known_elements(ValueId id) {
+  if (auto it = known_.find(id.id); it != known_.end()) return &it->second;
+  Value& v = values_[id.id];
+  auto count = v.constant ? small_count(*sym_, v.dims) : std::nullopt;
+  std::vector<ops::Element> list;
+  if (count && is_float(v.dtype)) {
+    for (int64_t i = 0; i < *count; ++i) list.push_back({sym_->constant(1), real_element(v.dtype, v.constant->bytes, i)});
+  } else {
+    if (count && !v.elements) v.elements = constant_elements(*sym_, v, *count);
+    if (!v.elements) return nullptr;
+    for (sym::Expr e : *v.elements) list.push_back({e});
+  }
+  return &known_.emplace(id.id, std::move(list)).first->second;
+}
+
+void Graph::derive_elements(ValueId made, const ops::OutputDef& out, std::span<const ops::Operand> operands) {
+  if (!out.body.valid() || !small_count(*sym_, out.dims)) return;
+  for (const ops::Operand& o : operands)
+    if (o.value.valid() && !small_count(*sym_, o.dims)) return;
+  auto elements = ops::evaluate_symbolic(*scalars_, facts(), out, operands, [&](ValueId v) { return known_elements(v); }, kMaxElements);
+  if (!elements) return;
+  if (holds_integers(out.dtype)) {
+    std::vector<sym::Expr> exprs;
+    for (const ops::Element& e : *elements) exprs.push_back(e.expr);
+    values_[made.id].elements = std::move(exprs);
+  }
+  known_.emplace(made.id, *std::move(elements));
 }
 
 }  // namespace dlcb::graph

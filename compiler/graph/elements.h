@@ -4,10 +4,6 @@
 
 namespace dlcb::graph {
 
-// The elements of an output that is about to be made, or nothing: not a small integer tensor of literal size, or its
-// elements depend on tensor contents that are not known as expressions.
-std::optional<std::vector<sym::Expr>> derive_elements(const Graph& g, const ops::OutputDef& out, std::span<const ValueId> operands);
-
 // The one element of a tensor that has exactly one and is a constant or a known expression.
 std::optional<ops::Scalar> single_element(const Graph& g, ValueId v);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/symbolic.h"
 
 namespace dlcb::graph {
 
@@ -184,6 +185,8 @@ class Graph {
   std::string unique_name(std::string_view hint);
   Status record(const ops::Requirement& requirement, NodeId node, std::span<const ValueId> operands, std::string_view op,
                 std::span<const Origin> origins);
+  const std::vector<ops::Element>* known_elements(ValueId v);
+  void derive_elements(ValueId made, const ops::OutputDef& out, std::span<const ops::Operand> operands);
   void inline_single_elements(ops::Definition& definition, std::span<const ValueId> operands);
 
   sym::Store* sym_;
@@ -194,6 +197,7 @@ class Graph {
   std::vector<Branch> branches_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, uint32_t> next_suffix_;
+  std::unordered_map<uint32_t, std::vector<ops::Element>> known_;  // as operands of symbolic evaluation; small floats too
   std::unordered_set<uint32_t> recorded_;  // conditions already in `constraints`
   size_t carried_constraints_ = 0;         // begin_copy: these still name nodes of the old graph
 };

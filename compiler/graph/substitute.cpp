@@ -48,6 +48,7 @@ void Graph::substitute(const Map& map) {
     replace(*sym_, map, v.dims);
     if (v.elements) replace(*sym_, map, *v.elements);
   }
+  known_.clear();  // remade from constants and elements when asked for
   for (Node& n : nodes_) {
     if (!n.op) continue;
     replace(*sym_, map, n.attrs);

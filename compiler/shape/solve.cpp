@@ -39,6 +39,7 @@ class Solver {
     while (!todo.empty()) {
       Constraint c = std::move(todo.back());
       todo.pop_back();
+      const sym::Expr stated = c.condition;
       c.condition = without_false_cases(known, c.condition);
       if (s_.kind(c.condition) == sym::Kind::And) {
         std::vector<sym::Expr> parts(s_.operands(c.condition).begin(), s_.operands(c.condition).end());
@@ -50,7 +51,10 @@ class Solver {
       }
       c.condition = reduce_equality(s_, known, c.condition);
       sym::Tri truth = known.prove(c.condition);
-      if (truth == sym::Tri::No) return contradiction(c);
+      if (truth == sym::Tri::No) {
+        c.condition = stated;  // says more than the 0 it was reduced to
+        return contradiction(c);
+      }
       if (truth == sym::Tri::Yes) continue;
       if (auto solved = solve_for_symbol(g_, c.condition)) {
         for (auto it = todo.rbegin(); it != todo.rend(); ++it) kept.push_back(std::move(*it));
