@@ -30,6 +30,12 @@ int64_t separating_divisor(Prover& k, const Poly& p, int64_t b) {
   return 0;
 }
 
+// The quotient when all values within the bounds have the same one.
+std::optional<int64_t> constant_quotient(Bounds v, int64_t b) {
+  if (infinite(v.lo) || infinite(v.hi) || floor_div(v.lo, b) != floor_div(v.hi, b)) return std::nullopt;
+  return floor_div(v.lo, b);
+}
+
 }  // namespace
 
 Expr Store::Impl::floordiv(Prover& k, Expr a, Expr b) {
@@ -50,43 +56,47 @@ Expr Store::Impl::floordiv(Prover& k, Expr a, Expr b) {
 
 Expr Store::Impl::floordiv_const(Prover& k, Poly p, int64_t b) {
   if (b == 1) return from_poly(p);
-  Bounds whole = k.bounds(p);
-  if (!infinite(whole.lo) && !infinite(whole.hi) && floor_div(whole.lo, b) == floor_div(whole.hi, b)) {
-    return constant(floor_div(whole.lo, b));
-  }
+  if (auto q = constant_quotient(k.bounds(p), b)) return constant(*q);
   Poly q{.constant = floor_div(p.constant, b)}, r{.constant = floor_mod(p.constant, b)};  // law 5: p = b * q + r
   for (const Term& t : p.terms) {
     if (t.coef / b != 0) q.terms.push_back({t.mono, t.coef / b});
     if (t.coef % b != 0) r.terms.push_back({t.mono, t.coef % b});
   }
-  auto plus = [&](Expr e, int64_t sign = 1) {
-    Poly total = add(q, to_poly(e), sign);
-    Expr ops[] = {from_poly(p), constant(b)};
-    return total.overflow ? intern(Kind::FloorDiv, ops) : from_poly(total);
-  };
   if (r.terms.empty()) return from_poly(q);
-  Bounds rest = k.bounds(r);
-  if (!infinite(rest.lo) && !infinite(rest.hi) && floor_div(rest.lo, b) == floor_div(rest.hi, b)) {
-    return plus(constant(floor_div(rest.lo, b)));
-  }
-  if (int64_t g = std::gcd(content(r, false), b); g > 1) return plus(floordiv_const(k, divided(r, g), b / g));  // law 6
-  if (r.terms[0].coef < 0) {  // law 7: floor(-y / b) = -floor((y + b - 1) / b)
+  Poly total = add(q, floordiv_residue(k, r, b));
+  Expr ops[] = {from_poly(p), constant(b)};
+  return total.overflow ? intern(Kind::FloorDiv, ops) : from_poly(total);
+}
+
+// r // b, where coefficients of r are within (-b, b) and its constant within [0, b).
+Poly Store::Impl::floordiv_residue(Prover& k, const Poly& r, int64_t b) {
+  if (auto q = constant_quotient(k.bounds(r), b)) return {.constant = *q};
+  if (int64_t g = std::gcd(content(r, false), b); g > 1)
+    return to_poly(floordiv_const(k, divided(r, g), b / g));  // law 6
+  if (r.terms[0].coef < 0) {                                  // law 7: floor(-y / b) = -floor((y + b - 1) / b)
     Poly y = dlcb::sym::scaled(r, -1);
     y.constant += b - 1;
-    return plus(floordiv_const(k, y, b), -1);
+    return dlcb::sym::scaled(to_poly(floordiv_const(k, y, b)), -1);
   }
   if (int64_t g = separating_divisor(k, r, b)) {
     Poly high = add(r, small_part(r, g), -1);
-    return plus(floordiv_const(k, divided(high, g), b / g));
+    return to_poly(floordiv_const(k, divided(high, g), b / g));
   }
-  const Node& first = node(r.terms[0].mono);
-  if (r.terms.size() == 1 && r.constant == 0 && r.terms[0].coef == 1 && first.kind == Kind::Mod) {
-    Expr x = operands(r.terms[0].mono)[0], m = operands(r.terms[0].mono)[1];
+  Expr lead = r.terms[0].mono;
+  if (r.terms.size() == 1 && r.constant == 0 && r.terms[0].coef == 1 && node(lead).kind == Kind::Mod) {
+    Expr x = operands(lead)[0], m = operands(lead)[1];
     if (is_const(m) && node(m).value > 0 && node(m).value % b == 0) {  // law 10
-      return plus(mod(k, floordiv(k, x, constant(b)), constant(node(m).value / b)));
+      return to_poly(mod(k, floordiv(k, x, constant(b)), constant(node(m).value / b)));
     }
   }
-  // Law 8: one inner division by a positive constant is absorbed.
+  if (auto merged = absorb_division(k, r, b)) return to_poly(*merged);
+  Expr ops[] = {from_poly(r), constant(b)};
+  return to_poly(intern(Kind::FloorDiv, ops));
+}
+
+// Law 8: the only inner division, by a positive constant and with coefficient 1, is absorbed: (x//c + s)//b = (x +
+// c*s)//(c*b).
+std::optional<Expr> Store::Impl::absorb_division(Prover& k, const Poly& r, int64_t b) {
   size_t inner = SIZE_MAX, divisions = 0;
   for (size_t i = 0; i < r.terms.size(); i++) {
     if (node(r.terms[i].mono).kind != Kind::FloorDiv) continue;
@@ -94,16 +104,14 @@ Expr Store::Impl::floordiv_const(Prover& k, Poly p, int64_t b) {
     Expr c = operands(r.terms[i].mono)[1];
     if (r.terms[i].coef == 1 && is_const(c) && node(c).value > 0) inner = i;
   }
-  if (divisions == 1 && inner != SIZE_MAX) {
-    Expr x = operands(r.terms[inner].mono)[0];
-    int64_t c = node(operands(r.terms[inner].mono)[1]).value, cb = 0;
-    Poly others = r;
-    others.terms.erase(others.terms.begin() + static_cast<std::ptrdiff_t>(inner));
-    Poly numerator = add(to_poly(x), others, c);
-    if (!numerator.overflow && !__builtin_mul_overflow(c, b, &cb)) return plus(floordiv_const(k, numerator, cb));
-  }
-  Expr ops[] = {from_poly(r), constant(b)};
-  return plus(intern(Kind::FloorDiv, ops));
+  if (divisions != 1 || inner == SIZE_MAX) return std::nullopt;
+  Expr x = operands(r.terms[inner].mono)[0];
+  int64_t c = node(operands(r.terms[inner].mono)[1]).value, cb = 0;
+  Poly others = r;
+  others.terms.erase(others.terms.begin() + static_cast<std::ptrdiff_t>(inner));
+  Poly numerator = add(to_poly(x), others, c);
+  if (numerator.overflow || __builtin_mul_overflow(c, b, &cb)) return std::nullopt;
+  return floordiv_const(k, numerator, cb);
 }
 
 Expr Store::Impl::floordiv_symbolic(Prover& k, Expr a, Expr b) {

@@ -102,7 +102,9 @@ struct Store::Impl {
   Expr product(Expr a, Expr b);
   Expr recombine_div_mod(const Poly& p);
   Expr floordiv(Prover& k, Expr a, Expr b);
-  Expr floordiv_const(Prover& k, Poly p, int64_t b);
+  Expr floordiv_const(Prover& k, Poly p, int64_t b);  // b > 0
+  Poly floordiv_residue(Prover& k, const Poly& r, int64_t b);
+  std::optional<Expr> absorb_division(Prover& k, const Poly& r, int64_t b);
   Expr floordiv_symbolic(Prover& k, Expr a, Expr b);
   Expr mod(Prover& k, Expr a, Expr b);
   Expr mod_const(Prover& k, Poly p, int64_t b);
