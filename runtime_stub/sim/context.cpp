@@ -17,7 +17,7 @@ namespace {
 thread_local Context* g_previous = nullptr;  // who switched last, so that the resumed side can learn its stack bounds
 constexpr size_t kPage = 4096;
 constexpr size_t kPlainStack = 64 << 10;
-constexpr size_t kSanitizedStack = 256 << 10;  // instrumented frames are several times larger
+constexpr size_t kSanitizedStack = 1 << 20;  // instrumented frames are larger, and so is what reports a fault
 
 bool sanitized() { return __sanitizer_start_switch_fiber != nullptr; }
 size_t stride() { return (sanitized() ? kSanitizedStack : kPlainStack) + kPage; }
@@ -82,9 +82,9 @@ void Context::prepare(void* stack, size_t bytes, void (*entry)(void*), void* arg
   // A fiber never returns from its last frames, so their red zones are still marked.
   if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(stack, bytes);
 #if defined(__x86_64__)
-  // As if start() had been called from nowhere: return address slot, then what dlcb_sim_switch pops.
+  // As if start() had been called from nowhere (a null return address, 8 bytes below a multiple of 16 as the ABI has it),
+  // then what dlcb_sim_switch pops.
   auto* top = reinterpret_cast<void**>(static_cast<char*>(stack) + bytes);
-  *--top = nullptr;
   *--top = nullptr;
   *--top = reinterpret_cast<void*>(&start);
   for (int i = 0; i < 6; ++i) *--top = nullptr;

@@ -20,13 +20,13 @@ Memory::~Memory() {
 
 rt::Error Memory::allocate(size_t bytes, rt::Ptr* out) {
   *out = 0;
-  const size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-  void* p = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
-  if (!p) return {DLCB_OUT_OF_MEMORY, "out of memory: " + std::to_string(bytes) + " bytes"};
-  std::memset(p, 0xff, std::min(rounded, kPoisonLimit));
+  void* p = nullptr;  // exactly this size, so that AddressSanitizer sees the first byte beyond
+  if (posix_memalign(&p, kAlignment, std::max<size_t>(bytes, 1)))
+    return {DLCB_OUT_OF_MEMORY, "out of memory: " + std::to_string(bytes) + " bytes"};
+  std::memset(p, 0xff, std::min(bytes, kPoisonLimit));
   std::lock_guard lock(mutex_);
   *out = reinterpret_cast<rt::Ptr>(p);
-  extents_[*out] = rounded;
+  extents_[*out] = std::max<size_t>(bytes, 1);
   return {};
 }
 

@@ -87,6 +87,13 @@ DLCB_KERNEL(reverse3, 512)(const i32* x, i32* y, u32 n) {
   y[b * n + t] = s[n - 1 - t];
 }
 DLCB_EXPORT(reverse3, 1)
+DLCB_KERNEL(stack_alignment, 64)(u64* y) {
+  V16 local;
+  volatile u64 address = (u64)&local;  // volatile: not folded to what the compiler assumes
+  __syncthreads();
+  y[threadIdx.x] = address % 16;
+}
+DLCB_EXPORT(stack_alignment, 1)
 )";
 
 inline const char kConversions[] = R"(

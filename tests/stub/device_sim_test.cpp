@@ -41,6 +41,13 @@ TEST_CASE("three-dimensional blocks and grids with dynamic shared memory") {
     for (uint32_t t = 0; t < n; ++t) REQUIRE(y[b * n + t] == int32_t(b * n + n - 1 - t));
 }
 
+TEST_CASE("a fiber's stack is aligned as the ABI has it") {
+  auto device = open_sim(kReductions, {{"stack_alignment", 64}});
+  Array<uint64_t> out(device, std::vector<uint64_t>(64, 1));
+  REQUIRE(!device->launch(launch(0, {1, 1, 1}, {64, 1, 1}, 0, {out}), nullptr));
+  for (uint64_t remainder : out.read()) CHECK(remainder == 0);
+}
+
 TEST_CASE("argument slots of every size, and shuffles of 1 to 8 bytes") {
   auto device = open_sim(kEveryName, {{"every_warp", 32}, {"every_vector", 32}});
   std::vector<int64_t> x(32);
