@@ -1,3 +1,4 @@
+// See eval.h. Everything goes through unsigned arithmetic where signed overflow would be undefined.
 #include "bundle_format/eval.h"
 
 #include <algorithm>

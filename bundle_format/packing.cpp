@@ -1,3 +1,4 @@
+// See packing.h. Quadratic in the number of buffers, which is a few hundred.
 #include "bundle_format/packing.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See reader.h. Cheap and telling checks come first: manifest, version, container, CRCs, then the program.
 #include "bundle_format/reader.h"
 
 #include <fcntl.h>

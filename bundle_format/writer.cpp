@@ -1,3 +1,4 @@
+// See writer.h. The header of an entry holds the CRC of its data, so it is written last.
 #include "bundle_format/writer.h"
 
 #include <unistd.h>

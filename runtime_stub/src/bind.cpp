@@ -45,7 +45,8 @@ Error Context::check_outputs(std::span<DLTensor> outputs) {
       return {DLCB_INPUT_REFUSED, output_text(*model_, o) + " has the impossible shape " + text_of(dims_of(t))};
     if (!is_compact(t)) return {DLCB_INPUT_REFUSED, output_text(*model_, o) + " is not contiguous"};
     Place place;
-    DLCB_RT_TRY(place_of(t, *device_, model_->options().device_index, output_text(*model_, o), &place));
+    if (Error error = place_of(t, *device_, model_->options().device_index, &place))
+      return {error.status, output_text(*model_, o) + error.message};
     outputs_[o].staged = place == Place::Staged;
   }
   return {};
@@ -78,8 +79,10 @@ Error Context::bind_inputs(std::span<const DLTensor> inputs, void* stream) {
       continue;
     }
     const uint64_t bytes = bytes_of(inputs[i]);
-    DLCB_RT_TRY(input_staging_[i].reserve(memory_, bytes,
-                                          "input '" + model_->program().inputs()->Get(i)->name()->str() + "'", stream));
+    if (bytes > input_staging_[i].capacity()) {
+      const std::string what = "input '" + model_->program().inputs()->Get(i)->name()->str() + "'";
+      DLCB_RT_TRY(input_staging_[i].reserve(memory_, bytes, what, stream));
+    }
     bases_[i] = input_staging_[i].address();
     if (bytes > 0)
       DLCB_RT_TRY(device_->upload(bases_[i], reinterpret_cast<const void*>(address_of(inputs[i])), bytes, stream));
@@ -102,7 +105,8 @@ Error Context::bind_outputs(uint32_t stage_index, const Stage& stage, std::span<
     DLCB_RT_TRY(check_output_shape(outputs[o], o, dims));
     base = address_of(outputs[o]);
     if (outputs_[o].staged) {
-      DLCB_RT_TRY(outputs_[o].staging.reserve(memory_, bytes, output_text(*model_, o), stream));
+      if (bytes > outputs_[o].staging.capacity())
+        DLCB_RT_TRY(outputs_[o].staging.reserve(memory_, bytes, output_text(*model_, o), stream));
       base = outputs_[o].staging.address();
     } else {
       DLCB_RT_TRY(check_overlap(inputs, outputs[o], o, bytes));
@@ -122,7 +126,8 @@ Error Context::bind_owned(uint32_t index, uint64_t bytes, std::span<const DLTens
   };
   if (in_use(mine.owned[mine.current])) mine.current ^= 1;
   GrowBuffer& buffer = mine.owned[mine.current];
-  DLCB_RT_TRY(buffer.reserve(memory_, std::max<uint64_t>(bytes, 1), output_text(*model_, index), stream));
+  if (!buffer.address() || bytes > buffer.capacity())  // even an empty output gets an address
+    DLCB_RT_TRY(buffer.reserve(memory_, std::max<uint64_t>(bytes, 1), output_text(*model_, index), stream));
   output->data = reinterpret_cast<void*>(buffer.address());
   output->device = {device_->is_host_memory() ? kDLCPU : kDLCUDA,
                     device_->is_host_memory() ? 0 : model_->options().device_index};

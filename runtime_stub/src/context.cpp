@@ -1,3 +1,4 @@
+// The flow of a call, and its checks of the inputs. Memory is found in bind.cpp, work is launched in run.cpp.
 #include "runtime_stub/src/context.h"
 
 #include <algorithm>
@@ -82,7 +83,9 @@ Error Context::check_input(const DLTensor& t, uint32_t index, bool need_data) {
                                     text_of(dims_of(t)) + "); make it so first"};
   if (need_data && *bytes > 0 && !t.data) return {DLCB_BAD_ARGUMENT, input_text(*model_, index) + " has no data"};
   input_dims_[index] = dims_of(t);
-  return place_of(t, *device_, model_->options().device_index, input_text(*model_, index), &input_place_[index]);
+  Error error = place_of(t, *device_, model_->options().device_index, &input_place_[index]);
+  if (error) error.message = input_text(*model_, index) + error.message;
+  return error;
 }
 
 // The values that the host program reads: the first elements_read() elements of each such input.

@@ -1,3 +1,4 @@
+// See graph_cache.h.
 #include "runtime_stub/src/graph_cache.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See memory.h.
 #include "runtime_stub/src/memory.h"
 
 #include "bundle_format/packing.h"
@@ -34,8 +35,13 @@ Error GrowBuffer::reserve(Memory& memory, uint64_t bytes, const std::string& wha
     release(memory, stream);
   }
   if (grew) *grew = true;
-  const uint64_t capacity = bundle::arena_capacity(bytes);
-  DLCB_RT_TRY(memory.allocate(capacity, what, &address_, stream));
+  uint64_t capacity = bundle::arena_capacity(bytes);
+  Error error = memory.allocate(capacity, what, &address_, stream);
+  if (error.status == DLCB_OUT_OF_MEMORY && capacity > bytes) {  // without the slack it may fit
+    capacity = bytes;
+    error = memory.allocate(capacity, what, &address_, stream);
+  }
+  if (error) return error;
   capacity_ = capacity;
   return {};
 }

@@ -1,3 +1,4 @@
+// See model.h. What the launch path would otherwise search for in each call is indexed here once.
 #include "runtime_stub/src/model.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See refusal.h. Wording: lower case, the observed value first, no full stop; origins on lines of their own.
 #include "runtime_stub/src/refusal.h"
 
 #include <algorithm>

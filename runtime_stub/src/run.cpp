@@ -1,5 +1,6 @@
 // The part of a context's call that makes the device work.
 #include <algorithm>
+#include <functional>
 
 #include "runtime_stub/src/context.h"
 
@@ -50,7 +51,8 @@ Error Context::run_calls(Stage& stage, std::vector<int64_t>* registers, void* st
 
 Error Context::run_stage(Stage& stage, std::vector<int64_t>* registers, void* stream) {
   if (!use_graphs_ || stage.calls.empty()) return run_calls(stage, registers, stream);
-  return graphs_.run(stage.id, bases_, stream, [&] { return run_calls(stage, registers, stream); });
+  auto direct = [&] { return run_calls(stage, registers, stream); };
+  return graphs_.run(stage.id, bases_, stream, std::ref(direct));  // by reference: no allocation in each call
 }
 
 }  // namespace dlcb::rt

@@ -1,3 +1,4 @@
+// See shape_memo.h.
 #include "runtime_stub/src/shape_memo.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// See stage.h. The bundle has been verified, so registers, buffers and entries are indexed without checks; values that
+// depend on the call (sizes, grids, 32-bit parameters) are checked here.
 #include "runtime_stub/src/stage.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See tensor.h.
 #include "runtime_stub/src/tensor.h"
 
 #include <cstring>
@@ -110,16 +111,16 @@ int64_t element_as_int(const void* data, uint8_t dtype) {
   }
 }
 
-Error place_of(const DLTensor& t, const Device& device, int device_index, const std::string& what, Place* out) {
+Error place_of(const DLTensor& t, const Device& device, int device_index, Place* out) {
   const bool host = t.device.device_type == kDLCPU || t.device.device_type == kDLCUDAHost;
   const bool cuda = t.device.device_type == kDLCUDA || t.device.device_type == kDLCUDAManaged;
   *out = host && !device.is_host_memory() ? Place::Staged : Place::Direct;
   if (host) return {};
   if (!cuda || device.is_host_memory())
-    return {DLCB_BAD_ARGUMENT, what + " is in memory of DLPack device type " + std::to_string(t.device.device_type) +
+    return {DLCB_BAD_ARGUMENT, " is in memory of DLPack device type " + std::to_string(t.device.device_type) +
                                    ", which " + device.name() + " cannot use"};
   if (t.device.device_type == kDLCUDA && t.device.device_id != device_index)
-    return {DLCB_BAD_ARGUMENT, what + " is on CUDA device " + std::to_string(t.device.device_id) +
+    return {DLCB_BAD_ARGUMENT, " is on CUDA device " + std::to_string(t.device.device_id) +
                                    ", but the model was loaded on " + std::to_string(device_index)};
   return {};
 }

@@ -32,7 +32,7 @@ int64_t integer_at(const void* data, uint8_t dtype, uint64_t index);
 int64_t element_as_int(const void* data, uint8_t dtype);
 
 enum class Place { Direct, Staged };  // used where it is, or copied through device memory of ours
-// `what`: "input 'x'". Refuses memory that the device cannot see.
-Error place_of(const DLTensor& tensor, const Device& device, int device_index, const std::string& what, Place* out);
+// Refuses memory that the device cannot see; the message wants the tensor's name in front ("input 'x'").
+Error place_of(const DLTensor& tensor, const Device& device, int device_index, Place* out);
 
 }  // namespace dlcb::rt

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 
 #include "bundle/sample.h"
 #include "bundle_format/reader.h"
@@ -75,6 +76,20 @@ TEST_CASE("a bundle cut short or continued is refused") {
   longer = bytes;
   longer.insert(longer.begin(), 0);
   CHECK(open(longer));
+}
+
+TEST_CASE("bundles damaged in several places are refused without reading outside of them") {
+  const Bytes original = dlcb::test::sample_bundle();
+  std::mt19937 random(11);
+  const size_t tail = 700;  // half of the edits go to the directory, where sizes and offsets are
+  for (int round = 0; round < 20000; ++round) {
+    Bytes bytes = original;
+    for (int edits = 1 + static_cast<int>(random() % 8); edits > 0; --edits) {
+      const size_t at = random() % 2 ? random() % bytes.size() : bytes.size() - 1 - random() % tail;
+      bytes[at] = random() % 3 ? static_cast<uint8_t>(random()) : 0xff;
+    }
+    if (bytes != original && !open(bytes)) FAIL("round " << round << " was accepted");
+  }
 }
 
 TEST_CASE("pieces are written with their padding") {

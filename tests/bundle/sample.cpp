@@ -1,3 +1,4 @@
+// See sample.h.
 #include "bundle/sample.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Runs the checks of c_api_test.c.
 #include "catch.h"
 
 extern "C" int c_api_without_device(const char* bad_path);
