@@ -256,7 +256,8 @@ class Instance {
   Status extent_clause(const Clause& c) {
     const bool group = is_group(c.name);
     const bool given = extents_.contains(c.name);
-    for (int j = 0; j < (group ? length_.at(c.name) : 1); ++j) {
+    positions_ = group ? length_.at(c.name) : 1;
+    for (int j = 0; j < positions_; ++j) {
       DLCB_ASSIGN(Expr e, eval_integer(c.expr, group ? j : kNoGroup));
       e = ctx_.simplify(e);
       if (given) {
@@ -273,8 +274,8 @@ class Instance {
   Status require_clause(const Clause& c) {
     std::vector<std::string> groups;
     groups_of(c.expr, groups);
-    const int count = groups.empty() ? 1 : length_.at(groups[0]);
-    for (int j = 0; j < count; ++j) {
+    positions_ = groups.empty() ? 1 : length_.at(groups[0]);
+    for (int j = 0; j < positions_; ++j) {
       DLCB_ASSIGN(Value v, eval(c.expr, groups.empty() ? kNoGroup : j));
       DLCB_CHECK(v.kind == Value::Integer, "a requirement must be an integer condition");
       // Blame the first operand: conditions are about the windows that walk over it.
@@ -339,7 +340,7 @@ class Instance {
     }
     return ctx_.fail(DiagKind::BadAttribute, {text, "has " + std::to_string(size) + " elements, which do not fit the operand's rank"});
   }
-  static bool at_position(int j, size_t size) { return j == kNoGroup ? size == 1 : static_cast<size_t>(j) < size; }
+  bool at_position(int j, size_t size) const { return size == (j == kNoGroup ? 1 : static_cast<size_t>(positions_)); }
 
   bool declared_float(const std::string& attr) const {
     return std::any_of(ctx_.op.attrs.begin(), ctx_.op.attrs.end(),
@@ -369,6 +370,7 @@ class Instance {
       const int full = groups.empty() ? 1 : length_.at(groups[0]);
       const int here = a.broadcast && a.group ? flexible : full;
       for (int j = full - here; j < full; ++j) {
+        positions_ = full;  // a load inside a coordinate sets its own
         DLCB_ASSIGN(Expr c, coordinate(a, groups.empty() ? kNoGroup : j, dims[coords.size()]));
         coords.push_back(c);
       }
@@ -485,7 +487,8 @@ class Instance {
       std::vector<std::string> groups;
       groups_of(n.args[0], groups);
       Expr out = ctx_.constant(1);
-      for (int p = 0; p < length_.at(groups.at(0)); ++p) {
+      positions_ = length_.at(groups.at(0));
+      for (int p = 0; p < positions_; ++p) {
         DLCB_ASSIGN(Expr e, eval_integer(n.args[0], p));
         out = n.text == "all" ? sym_.logical_and(out, e) : sym_.mul(out, e);
       }
@@ -553,6 +556,7 @@ class Instance {
   const Attrs& attrs_;
   std::vector<Pattern> patterns_;
   std::map<std::string, int> length_;                 // groups
+  int positions_ = 1;                                 // length of the groups being walked: what list attributes must have
   std::map<std::string, std::vector<Expr>> extents_;  // letters: one; groups: one per position
   std::map<std::string, std::vector<Expr>> index_;    // of output letters, and of reduction letters while inside
 };

@@ -10,8 +10,8 @@ namespace {
 using sym::Expr;
 
 // Texts below say `rank a = axis`, which wants the axis counted from the front.
-Result<Definition> along_axis(DefineContext& ctx, int rank, std::string_view text) {
-  DLCB_ASSIGN(const int axis, ctx.axis(ctx.attrs.integer("axis"), rank));
+Result<Definition> along_axis(DefineContext& ctx, int rank, std::string_view text, int64_t fallback = 0) {
+  DLCB_ASSIGN(const int axis, ctx.axis(ctx.attrs.integer("axis", fallback), rank));
   Attrs attrs = ctx.attrs;
   attrs.set("axis", int64_t{axis});
   DLCB_TRY(instantiate(ctx, text, attrs));
@@ -29,7 +29,7 @@ Result<Definition> build_gather_elements(DefineContext& ctx) {
 Result<Definition> build_one_hot(DefineContext& ctx) {
   return along_axis(ctx, ctx.rank(0) + 1,
                     "out[a.., d, c..] = cast(select(select(ids[a.., c..] < 0, ids[a.., c..] + depth, ids[a.., c..]) == d,"
-                    " cast(on, dtype), cast(off, dtype)), dtype) where rank a = axis; d = depth");
+                    " cast(on, dtype), cast(off, dtype)), dtype) where rank a = axis; d = depth", -1);
 }
 
 Result<Definition> build_cumsum(DefineContext& ctx) {
