@@ -1,5 +1,5 @@
-// Adding nodes. Every shape requirement of the new node meets what is already known: proved ones vanish, impossible ones
-// are reported with the chain of origins, the rest become constraints and are assumed from here on.
+// Adding nodes. Every shape requirement of the new node meets what is already known: proved ones vanish, impossible
+// ones are reported with the chain of origins, the rest become constraints and are assumed from here on.
 #include "graph/constant.h"
 #include "graph/contradiction.h"
 #include "graph/elements.h"
@@ -19,7 +19,8 @@ Diagnostic locate(Diagnostic d, const Graph& g, const ops::OpDef& op, std::span<
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].valid()) continue;
     const Value& v = g.value(inputs[i]);
-    d.notes.push_back({"operand " + std::to_string(i) + " '" + v.name + "' is " + type_text(g.sym(), v.dtype, v.dims), {}});
+    d.notes.push_back(
+        {"operand " + std::to_string(i) + " '" + v.name + "' is " + type_text(g.sym(), v.dtype, v.dims), {}});
   }
   return d;
 }
@@ -65,7 +66,8 @@ void Graph::inline_single_elements(ops::Definition& definition, std::span<const 
     std::optional<ops::Scalar> element = single_element(*this, v);
     if (!element) continue;
     for (ops::OutputDef& out : definition.outputs)
-      if (out.body.valid()) out.body = scalars_->inline_load(out.body, v, [&](std::span<const sym::Expr>) { return *element; });
+      if (out.body.valid())
+        out.body = scalars_->inline_load(out.body, v, [&](std::span<const sym::Expr>) { return *element; });
   }
 }
 
@@ -93,12 +95,13 @@ Result<std::vector<ValueId>> Graph::add(const ops::OpDef& op, std::vector<ValueI
     derive_elements(v, out, operands);
     made.push_back(v);
   }
-  nodes_.push_back({&op, std::move(inputs), made, std::move(attrs), *std::move(definition), std::move(origins), predicate()});
+  nodes_.push_back(
+      {&op, std::move(inputs), made, std::move(attrs), *std::move(definition), std::move(origins), predicate()});
   return made;
 }
 
-Result<ValueId> Graph::add1(std::string_view name, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins,
-                            std::string output_name) {
+Result<ValueId> Graph::add1(std::string_view name, std::vector<ValueId> inputs, ops::Attrs attrs,
+                            std::vector<Origin> origins, std::string output_name) {
   std::vector<std::string> names;
   names.push_back(std::move(output_name));
   DLCB_ASSIGN(auto made, add(ops::op(name), std::move(inputs), std::move(attrs), std::move(origins), std::move(names)));

@@ -28,28 +28,40 @@ double half_to_double(uint16_t bits) {
 
 double real_element(DType dtype, std::span<const std::byte> bytes, int64_t i) {
   switch (dtype) {
-    case DType::F64: return load<double>(bytes, i);
-    case DType::F16: return half_to_double(load<uint16_t>(bytes, i));
-    case DType::BF16: return std::bit_cast<float>(static_cast<uint32_t>(load<uint16_t>(bytes, i)) << 16);
-    default: return load<float>(bytes, i);
+    case DType::F64:
+      return load<double>(bytes, i);
+    case DType::F16:
+      return half_to_double(load<uint16_t>(bytes, i));
+    case DType::BF16:
+      return std::bit_cast<float>(static_cast<uint32_t>(load<uint16_t>(bytes, i)) << 16);
+    default:
+      return load<float>(bytes, i);
   }
 }
 
 std::optional<int64_t> integer_element(DType dtype, std::span<const std::byte> bytes, int64_t i) {
   switch (dtype) {
-    case DType::I8: return load<int8_t>(bytes, i);
-    case DType::U8: return load<uint8_t>(bytes, i);
-    case DType::I16: return load<int16_t>(bytes, i);
-    case DType::U16: return load<uint16_t>(bytes, i);
-    case DType::I32: return load<int32_t>(bytes, i);
-    case DType::U32: return load<uint32_t>(bytes, i);
-    case DType::Bool: return load<uint8_t>(bytes, i) != 0;
+    case DType::I8:
+      return load<int8_t>(bytes, i);
+    case DType::U8:
+      return load<uint8_t>(bytes, i);
+    case DType::I16:
+      return load<int16_t>(bytes, i);
+    case DType::U16:
+      return load<uint16_t>(bytes, i);
+    case DType::I32:
+      return load<int32_t>(bytes, i);
+    case DType::U32:
+      return load<uint32_t>(bytes, i);
+    case DType::Bool:
+      return load<uint8_t>(bytes, i) != 0;
     case DType::U64: {
       uint64_t value = load<uint64_t>(bytes, i);
       if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
       return static_cast<int64_t>(value);
     }
-    default: return load<int64_t>(bytes, i);
+    default:
+      return load<int64_t>(bytes, i);
   }
 }
 

@@ -23,7 +23,8 @@ bool mentions(const sym::Store& store, sym::Expr e, std::span<const sym::Expr> s
 
 std::string describe_operand(const Graph& g, size_t index, ValueId v) {
   const Value& value = g.value(v);
-  return "operand " + std::to_string(index) + " " + quote(value.name) + " is " + type_text(g.sym(), value.dtype, value.dims);
+  return "operand " + std::to_string(index) + " " + quote(value.name) + " is " +
+         type_text(g.sym(), value.dtype, value.dims);
 }
 
 Note operand_note(const Graph& g, size_t index, ValueId v) {
@@ -48,12 +49,15 @@ std::vector<Note> symbol_notes(const Graph& g, std::span<const sym::Expr> symbol
   for (sym::Expr s : symbols) {
     std::string name = quote(g.sym().symbol_name(s));
     if (auto source = g.source(s)) {
-      notes.push_back({name + " is dim " + std::to_string(source->axis) + " of input " + quote(g.value(g.inputs[source->input]).name), {}});
+      notes.push_back({name + " is dim " + std::to_string(source->axis) + " of input " +
+                           quote(g.value(g.inputs[source->input]).name),
+                       {}});
       continue;
     }
     for (const HostRead& read : g.host_reads)
       if (read.symbol == s)
-        notes.push_back({name + " is element " + std::to_string(read.element) + " of " + quote(g.value(read.value).name), {}});
+        notes.push_back(
+            {name + " is element " + std::to_string(read.element) + " of " + quote(g.value(read.value).name), {}});
   }
   return notes;
 }
@@ -66,8 +70,8 @@ Diagnostic no_value_left(const Graph& g, sym::Expr symbol, std::string allowed, 
               location(g, because.origins), std::move(notes));
 }
 
-Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_view op, std::span<const ValueId> operands,
-                         std::span<const Origin> origins) {
+Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_view op,
+                         std::span<const ValueId> operands, std::span<const Origin> origins) {
   std::vector<sym::Expr> symbols;
   collect_symbols(g.sym(), r.condition, symbols);
   std::vector<std::string> sides;
@@ -79,7 +83,8 @@ Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_
     notes.push_back(operand_note(g, i, operands[i]));
   }
   std::string because = join(sides, " and ");
-  if (!g.sym().as_const(r.condition)) because = sym::print(g.sym(), r.condition) + " cannot hold" + (because.empty() ? "" : ": ") + because;
+  if (!g.sym().as_const(r.condition))
+    because = sym::print(g.sym(), r.condition) + " cannot hold" + (because.empty() ? "" : ": ") + because;
   if (because.empty()) because = "that can never be";
   for (Note& note : symbol_notes(g, symbols)) notes.push_back(std::move(note));
   for (const Constraint& c : g.constraints) {
@@ -95,7 +100,8 @@ Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_
   for (const Range& range : g.ranges)
     if (std::find(symbols.begin(), symbols.end(), range.symbol) != symbols.end()) {
       std::string name = sym::print(g.sym(), range.symbol) + " in " + bounds_text(range.bounds);
-      return diag(DiagKind::EmptyRange, {std::move(name), r.why + ", but " + because}, std::move(where), std::move(notes));
+      return diag(DiagKind::EmptyRange, {std::move(name), r.why + ", but " + because}, std::move(where),
+                  std::move(notes));
     }
   return diag(DiagKind::ShapeContradiction, {r.why, because}, std::move(where), std::move(notes));
 }

@@ -1,5 +1,5 @@
-// Rebuilding a graph node by node, so that a pass can leave out, replace or insert what it likes and every definition is
-// made for the operands it then has.
+// Rebuilding a graph node by node, so that a pass can leave out, replace or insert what it likes and every definition
+// is made for the operands it then has.
 #include "graph/graph.h"
 
 namespace dlcb::graph {

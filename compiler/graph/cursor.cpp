@@ -77,12 +77,14 @@ std::string Cursor::value_name() {
 std::string Cursor::string() {
   skip_blanks();
   size_t length = rest_.starts_with("\"") ? quoted_length(rest_) : std::string_view::npos;
-  if (length == std::string_view::npos) fail("expected a quoted string before '" + std::string(rest_.substr(0, 20)) + "'");
+  if (length == std::string_view::npos)
+    fail("expected a quoted string before '" + std::string(rest_.substr(0, 20)) + "'");
   if (failed()) return "";
   std::string out;
   for (size_t i = 1; i + 1 < length; ++i) {
     char c = rest_[i];
-    if (c == '\\') c = rest_[++i];
+    if (c == '\\')
+      c = rest_[++i];
     else {
       out += c;
       continue;
@@ -104,8 +106,10 @@ int64_t Cursor::integer() {
   skip_blanks();
   int64_t value = 0;
   auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-  if (error != std::errc()) fail("expected an integer before '" + std::string(rest_.substr(0, 20)) + "'");
-  else rest_.remove_prefix(end - rest_.data());
+  if (error != std::errc())
+    fail("expected an integer before '" + std::string(rest_.substr(0, 20)) + "'");
+  else
+    rest_.remove_prefix(end - rest_.data());
   return value;
 }
 

@@ -23,15 +23,24 @@ std::optional<std::vector<sym::Expr>> constant_elements(sym::Store& store, const
 
 sym::Bounds range_of(DType t) {
   switch (t) {
-    case DType::Bool: return {0, 1};
-    case DType::I8: return {-128, 127};
-    case DType::U8: return {0, 255};
-    case DType::I16: return {-32768, 32767};
-    case DType::U16: return {0, 65535};
-    case DType::I32: return {INT32_MIN, INT32_MAX};
-    case DType::U32: return {0, UINT32_MAX};
-    case DType::U64: return {0, sym::kMax};
-    default: return {sym::kMin, sym::kMax};
+    case DType::Bool:
+      return {0, 1};
+    case DType::I8:
+      return {-128, 127};
+    case DType::U8:
+      return {0, 255};
+    case DType::I16:
+      return {-32768, 32767};
+    case DType::U16:
+      return {0, 65535};
+    case DType::I32:
+      return {INT32_MIN, INT32_MAX};
+    case DType::U32:
+      return {0, UINT32_MAX};
+    case DType::U64:
+      return {0, sym::kMax};
+    default:
+      return {sym::kMin, sym::kMax};
   }
 }
 
@@ -57,7 +66,8 @@ std::optional<ops::Scalar> single_element(const Graph& g, ValueId v) {
     return literal ? g.scalars().constant_i(value.dtype, *literal) : g.scalars().index(value.dtype, e);
   }
   if (!value.constant) return std::nullopt;
-  if (is_float(value.dtype)) return g.scalars().constant_f(value.dtype, real_element(value.dtype, value.constant->bytes, 0));
+  if (is_float(value.dtype))
+    return g.scalars().constant_f(value.dtype, real_element(value.dtype, value.constant->bytes, 0));
   auto literal = integer_element(value.dtype, value.constant->bytes, 0);
   if (!literal) return std::nullopt;
   return g.scalars().constant_i(value.dtype, *literal);
@@ -72,13 +82,15 @@ ValueId Graph::add_ints(std::string_view hint, DType dtype, std::vector<sym::Exp
   for (size_t i = 0; i < elements.size() && literal; ++i) {
     auto value = sym_->as_const(elements[i]);
     literal = value.has_value();
-    if (literal) std::memcpy(bytes->data() + i * size_of(dtype), &*value, size_of(dtype));  // little-endian: low bytes first
+    if (literal)
+      std::memcpy(bytes->data() + i * size_of(dtype), &*value, size_of(dtype));  // little-endian: low bytes first
   }
   ValueId v;
   if (literal) {
     v = add_constant(std::string(hint), dtype, dims, {std::span<const std::byte>(*bytes), bytes});
   } else {
-    auto made = add1("ints", {}, {{"elements", elements}, {"dtype", dtype}, {"scalar", int64_t{scalar}}}, {}, std::string(hint));
+    auto made = add1("ints", {}, {{"elements", elements}, {"dtype", dtype}, {"scalar", int64_t{scalar}}}, {},
+                     std::string(hint));
     DLCB_CHECK(made, "a list of integers was refused");
     v = *made;
   }
@@ -89,10 +101,12 @@ ValueId Graph::add_ints(std::string_view hint, DType dtype, std::vector<sym::Exp
 Result<std::vector<sym::Expr>> Graph::elements(ValueId id, std::span<const Origin> origins) {
   Value& v = values_[id.id];
   if (v.elements) return *v.elements;
-  if (!holds_integers(v.dtype)) return diag(DiagKind::UnsupportedType, {std::string(name_of(v.dtype))}, location(*this, origins));
+  if (!holds_integers(v.dtype))
+    return diag(DiagKind::UnsupportedType, {std::string(name_of(v.dtype))}, location(*this, origins));
   auto count = small_count(*sym_, v.dims);
   if (!count)
-    return diag(DiagKind::UnknownShape, {v.name, "sizes can only be read from small tensors of literal size"}, location(*this, origins));
+    return diag(DiagKind::UnknownShape, {v.name, "sizes can only be read from small tensors of literal size"},
+                location(*this, origins));
   if (v.constant) {
     v.elements = constant_elements(*sym_, v, *count);
     if (v.elements) return *v.elements;
@@ -116,7 +130,8 @@ const std::vector<ops::Element>* Graph::known_elements(ValueId id) {
   auto count = v.constant ? small_count(*sym_, v.dims) : std::nullopt;
   std::vector<ops::Element> list;
   if (count && is_float(v.dtype)) {
-    for (int64_t i = 0; i < *count; ++i) list.push_back({sym_->constant(1), real_element(v.dtype, v.constant->bytes, i)});
+    for (int64_t i = 0; i < *count; ++i)
+      list.push_back({sym_->constant(1), real_element(v.dtype, v.constant->bytes, i)});
   } else {
     if (count && !v.elements) v.elements = constant_elements(*sym_, v, *count);
     if (!v.elements) return nullptr;
@@ -129,7 +144,8 @@ void Graph::derive_elements(ValueId made, const ops::OutputDef& out, std::span<c
   if (!out.body.valid() || !small_count(*sym_, out.dims)) return;
   for (const ops::Operand& o : operands)
     if (o.value.valid() && !small_count(*sym_, o.dims)) return;
-  auto elements = ops::evaluate_symbolic(*scalars_, facts(), out, operands, [&](ValueId v) { return known_elements(v); }, kMaxElements);
+  auto elements = ops::evaluate_symbolic(
+      *scalars_, facts(), out, operands, [&](ValueId v) { return known_elements(v); }, kMaxElements);
   if (!elements) return;
   if (holds_integers(out.dtype)) {
     std::vector<sym::Expr> exprs;

@@ -7,7 +7,8 @@ namespace {
 
 class NodeBuilder final : public ops::GraphBuilder {
  public:
-  NodeBuilder(Graph& g, const std::vector<Origin>& origins, std::string hint) : g_(g), origins_(origins), hint_(std::move(hint)) {}
+  NodeBuilder(Graph& g, const std::vector<Origin>& origins, std::string hint)
+      : g_(g), origins_(origins), hint_(std::move(hint)) {}
 
   Result<std::vector<ValueId>> emit(std::string_view op, std::vector<ValueId> inputs, ops::Attrs attrs) override {
     return g_.add(ops::op(op), std::move(inputs), std::move(attrs), origins_, {hint_ + "." + std::string(op)});

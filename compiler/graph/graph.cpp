@@ -41,7 +41,8 @@ ValueId Graph::add_constant(std::string name, DType dtype, std::vector<int64_t> 
     v.dims.push_back(sym_->constant(dim));
     count *= dim;
   }
-  DLCB_CHECK(data.bytes.size() == static_cast<size_t>(count) * size_of(dtype), "constant '" + v.name + "' has a wrong byte count");
+  DLCB_CHECK(data.bytes.size() == static_cast<size_t>(count) * size_of(dtype),
+             "constant '" + v.name + "' has a wrong byte count");
   v.constant = std::move(data);
   return id;
 }

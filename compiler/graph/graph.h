@@ -1,6 +1,6 @@
 // The tensor graph: values with symbolic dims, nodes that name an operator, origins in the user's model, and the shape
-// constraints met so far. Nodes are in topological order. Control flow is flat: a node carries a predicate (1 outside any
-// branch) and `merge` nodes join branches, because the host program has predicated steps and no jumps.
+// constraints met so far. Nodes are in topological order. Control flow is flat: a node carries a predicate (1 outside
+// any branch) and `merge` nodes join branches, because the host program has predicated steps and no jumps.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -41,11 +41,11 @@ struct Constant {
 };
 
 struct Value {
-  std::string name;                 // the model's name where it has one, else made up; unique
+  std::string name;  // the model's name where it has one, else made up; unique
   DType dtype = DType::F32;
   std::vector<sym::Expr> dims;
-  NodeId producer;                  // invalid: graph input or constant
-  uint32_t output = 0;              // which output of the producer
+  NodeId producer;      // invalid: graph input or constant
+  uint32_t output = 0;  // which output of the producer
   std::optional<Constant> constant;
   // Small integer or bool tensors (<= kMaxElements, literal dims) whose elements are known as expressions, row-major.
   std::optional<std::vector<sym::Expr>> elements;
@@ -55,40 +55,41 @@ struct Value {
 constexpr int64_t kMaxElements = 1024;
 
 struct Node {
-  const ops::OpDef* op = nullptr;   // nullptr: removed
-  std::vector<ValueId> inputs;      // invalid ids for absent optional operands
+  const ops::OpDef* op = nullptr;  // nullptr: removed
+  std::vector<ValueId> inputs;     // invalid ids for absent optional operands
   std::vector<ValueId> outputs;
   ops::Attrs attrs;
-  ops::Definition definition;       // made by Graph::add; bodies load `inputs`
+  ops::Definition definition;  // made by Graph::add; bodies load `inputs`
   std::vector<Origin> origins;
-  sym::Expr predicate;              // 0/1 expression; constant 1 outside branches
+  sym::Expr predicate;  // 0/1 expression; constant 1 outside branches
 };
 
 struct Constraint {
-  sym::Expr condition;              // includes the predicate: holds trivially when the branch is not taken
+  sym::Expr condition;  // includes the predicate: holds trivially when the branch is not taken
   std::string why;
-  NodeId node;                      // invalid: from an input declaration
+  NodeId node;  // invalid: from an input declaration
   int operand = -1, axis = -1;
   std::vector<Origin> origins;
 };
 
-// How a Data symbol gets its value: element `element` of `value`, read by the host before (graph inputs) or during a run.
+// How a Data symbol gets its value: element `element` of `value`, read by the host before (graph inputs) or during a
+// run.
 struct HostRead {
   sym::Expr symbol;
   ValueId value;
   int64_t element;
 };
 
-struct DimSource {                  // where a symbol's value comes from when the model is called
+struct DimSource {  // where a symbol's value comes from when the model is called
   sym::Expr symbol;
   int input, axis;
 };
 
-// A symbol that the constraints force to be a function of others; it no longer occurs in any dim or constraint. Where it
-// was an input dim, the dim now reads `value` and is checked against it at entry.
+// A symbol that the constraints force to be a function of others; it no longer occurs in any dim or constraint. Where
+// it was an input dim, the dim now reads `value` and is checked against it at entry.
 struct Eliminated {
   sym::Expr symbol, value;
-  std::vector<DimSource> sources;   // the input dims that were this symbol
+  std::vector<DimSource> sources;  // the input dims that were this symbol
   std::string why;
   std::vector<Origin> origins;
 };
@@ -117,11 +118,12 @@ class Graph {
   void add_output(std::string name, ValueId value);
   // Gives a value the name that the model has for it, made unique.
   void rename(ValueId value, std::string_view name);
-  // Instantiates the operator, checks its requirements against what is known, records the unproved ones and assumes them.
-  // Errors name the node and, for contradictions, the origins of both sides.
-  Result<std::vector<ValueId>> add(const ops::OpDef& op, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins,
-                                   std::vector<std::string> output_names = {});
-  Result<ValueId> add1(std::string_view op, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins, std::string output_name = {});
+  // Instantiates the operator, checks its requirements against what is known, records the unproved ones and assumes
+  // them. Errors name the node and, for contradictions, the origins of both sides.
+  Result<std::vector<ValueId>> add(const ops::OpDef& op, std::vector<ValueId> inputs, ops::Attrs attrs,
+                                   std::vector<Origin> origins, std::vector<std::string> output_names = {});
+  Result<ValueId> add1(std::string_view op, std::vector<ValueId> inputs, ops::Attrs attrs, std::vector<Origin> origins,
+                       std::string output_name = {});
   // Records (and assumes) a condition that is not tied to a node being added.
   Status require(sym::Expr condition, std::string why, std::vector<Origin> origins, int operand = -1, int axis = -1);
   // Records and assumes a constraint as it stands, without asking whether it is known; one with the same condition is
@@ -154,7 +156,7 @@ class Graph {
   std::vector<HostRead> host_reads;
   std::vector<Eliminated> eliminated;
   std::vector<Range> ranges;
-  std::string file;                 // the model's file name, for messages
+  std::string file;  // the model's file name, for messages
 
   // The first input dim that is just this symbol, in input order.
   std::optional<DimSource> source(sym::Expr symbol) const;
@@ -165,8 +167,9 @@ class Graph {
   // Users of each value, computed on demand: users()[v.id] lists nodes once per use. Outputs of the graph are not uses.
   std::vector<std::vector<NodeId>> users() const;
   bool is_output(ValueId v) const;
-  // Rebuilding: a pass makes a new graph by copying nodes; `map` goes from old value ids to new ones. Inputs, constants,
-  // facts, constraints and host reads are carried over by begin_copy; copy_node re-adds one node (its definition is made anew).
+  // Rebuilding: a pass makes a new graph by copying nodes; `map` goes from old value ids to new ones. Inputs,
+  // constants, facts, constraints and host reads are carried over by begin_copy; copy_node re-adds one node (its
+  // definition is made anew).
   static Graph begin_copy(const Graph& old, std::vector<ValueId>& map);
   Result<std::vector<ValueId>> copy_node(const Graph& old, NodeId n, std::vector<ValueId>& map);
   void finish_copy(const Graph& old, std::span<const ValueId> map);  // outputs, remapped constraints
@@ -174,17 +177,17 @@ class Graph {
   void replace_uses(ValueId from, ValueId to);
   void replace_operand(NodeId user, ValueId from, ValueId to);  // in one node only
   void remove(NodeId n);
-  void sort_topologically();        // after in-place insertions
+  void sort_topologically();  // after in-place insertions
 
  private:
   struct Branch {
-    sym::Expr condition;            // includes the enclosing branches' conditions
+    sym::Expr condition;  // includes the enclosing branches' conditions
     sym::Facts facts;
   };
   ValueId new_value(std::string_view hint);
   std::string unique_name(std::string_view hint);
-  Status record(const ops::Requirement& requirement, NodeId node, std::span<const ValueId> operands, std::string_view op,
-                std::span<const Origin> origins);
+  Status record(const ops::Requirement& requirement, NodeId node, std::span<const ValueId> operands,
+                std::string_view op, std::span<const Origin> origins);
   const std::vector<ops::Element>* known_elements(ValueId v);
   void derive_elements(ValueId made, const ops::OutputDef& out, std::span<const ops::Operand> operands);
   void inline_single_elements(ops::Definition& definition, std::span<const ValueId> operands);
@@ -197,7 +200,8 @@ class Graph {
   std::vector<Branch> branches_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, uint32_t> next_suffix_;
-  std::unordered_map<uint32_t, std::vector<ops::Element>> known_;  // as operands of symbolic evaluation; small floats too
+  std::unordered_map<uint32_t, std::vector<ops::Element>>
+      known_;                              // as operands of symbolic evaluation; small floats too
   std::unordered_set<uint32_t> recorded_;  // conditions already in `constraints`
   size_t carried_constraints_ = 0;         // begin_copy: these still name nodes of the old graph
 };
@@ -208,9 +212,11 @@ std::string dim_name(std::string_view input, int axis);
 Location location(const Graph& g, std::span<const Origin> origins, std::string detail = {});
 
 // Text form; parse(print(g)) prints the same. Constants of at most 64 elements are inline; larger ones are written to
-// `weights` (appended bytes, referred to by offset) when given, else as a digest only (such text cannot be parsed back).
+// `weights` (appended bytes, referred to by offset) when given, else as a digest only (such text cannot be parsed
+// back).
 std::string print(const Graph& g, std::vector<std::byte>* weights = nullptr);
-Result<Graph> parse(sym::Store& sym, ops::ScalarStore& scalars, std::string_view text, std::shared_ptr<const std::vector<std::byte>> weights = nullptr);
+Result<Graph> parse(sym::Store& sym, ops::ScalarStore& scalars, std::string_view text,
+                    std::shared_ptr<const std::vector<std::byte>> weights = nullptr);
 // Checks the invariants above (one line per fault); used by --verify-each.
 std::vector<std::string> verify(const Graph& g);
 

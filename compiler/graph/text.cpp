@@ -13,7 +13,8 @@ namespace dlcb::graph {
 bool is_plain_name(std::string_view name) {
   if (name.empty()) return false;
   for (char c : name)
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-'))
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+          c == '/' || c == '-'))
       return false;
   return true;
 }
@@ -36,7 +37,9 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-std::string value_name(std::string_view name) { return is_plain_name(name) ? "%" + std::string(name) : "%" + quoted(name); }
+std::string value_name(std::string_view name) {
+  return is_plain_name(name) ? "%" + std::string(name) : "%" + quoted(name);
+}
 
 std::string real_text(double value) {
   std::string text = fmt::format("{}", value);
@@ -78,18 +81,29 @@ bool append_element(DType dtype, std::string_view text, std::vector<std::byte>& 
     return true;
   }
   switch (dtype) {
-    case DType::F32: return append_number<float>(text, bytes);
-    case DType::F64: return append_number<double>(text, bytes);
-    case DType::I8: return append_number<int8_t>(text, bytes);
+    case DType::F32:
+      return append_number<float>(text, bytes);
+    case DType::F64:
+      return append_number<double>(text, bytes);
+    case DType::I8:
+      return append_number<int8_t>(text, bytes);
     case DType::Bool:
-    case DType::U8: return append_number<uint8_t>(text, bytes);
-    case DType::I16: return append_number<int16_t>(text, bytes);
-    case DType::U16: return append_number<uint16_t>(text, bytes);
-    case DType::I32: return append_number<int32_t>(text, bytes);
-    case DType::U32: return append_number<uint32_t>(text, bytes);
-    case DType::I64: return append_number<int64_t>(text, bytes);
-    case DType::U64: return append_number<uint64_t>(text, bytes);
-    default: return false;  // halves are always hexadecimal
+    case DType::U8:
+      return append_number<uint8_t>(text, bytes);
+    case DType::I16:
+      return append_number<int16_t>(text, bytes);
+    case DType::U16:
+      return append_number<uint16_t>(text, bytes);
+    case DType::I32:
+      return append_number<int32_t>(text, bytes);
+    case DType::U32:
+      return append_number<uint32_t>(text, bytes);
+    case DType::I64:
+      return append_number<int64_t>(text, bytes);
+    case DType::U64:
+      return append_number<uint64_t>(text, bytes);
+    default:
+      return false;  // halves are always hexadecimal
   }
 }
 

@@ -20,7 +20,7 @@ std::string real_text(double value);
 std::string element_text(DType dtype, std::span<const std::byte> bytes, int64_t i);
 // Appends the element that `text` stands for; false if it is not a number of that type.
 bool append_element(DType dtype, std::string_view text, std::vector<std::byte>& bytes);
-std::string bounds_text(sym::Bounds bounds);  // "0..8", "0..", "..", inclusive
+std::string bounds_text(sym::Bounds bounds);                // "0..8", "0..", "..", inclusive
 std::string origins_text(std::span<const Origin> origins);  // "" or ` from "Conv" "/conv1" "y", ...`
 
 }  // namespace dlcb::graph

@@ -47,11 +47,13 @@ class Parser {
         if (!s) return std::move(s.error());
       }
       if (!in.failed() && !in.at_end()) in.fail("unexpected text at the end");
-      if (in.failed()) return diag(DiagKind::MalformedModel, {"line " + std::to_string(line_number) + ": " + in.error()});
+      if (in.failed())
+        return diag(DiagKind::MalformedModel, {"line " + std::to_string(line_number) + ": " + in.error()});
     }
     if (!closed) return diag(DiagKind::MalformedModel, {"the graph's text ends early"});
     for (auto& [constraint, name] : constraint_nodes_)
-      if (auto it = values_.find(name); it != values_.end()) g_.constraints[constraint].node = g_.value(it->second).producer;
+      if (auto it = values_.find(name); it != values_.end())
+        g_.constraints[constraint].node = g_.value(it->second).producer;
     return std::move(g_);
   }
 
@@ -90,8 +92,10 @@ class Parser {
     for (size_t i = 0; i < wrapped.size(); ++i) {
       char c = wrapped[i];
       if (quote) {
-        if (c == '\\') ++i;
-        else if (c == quote) quote = 0;
+        if (c == '\\')
+          ++i;
+        else if (c == quote)
+          quote = 0;
         continue;
       }
       if (c == '`') quote = c;
@@ -127,10 +131,14 @@ class Parser {
     std::string name = in.symbol();
     std::string_view kind = in.word();
     sym::SymbolKind k = sym::SymbolKind::Dim;
-    if (kind == "data") k = sym::SymbolKind::Data;
-    else if (kind == "index") k = sym::SymbolKind::Index;
-    else if (kind == "param") k = sym::SymbolKind::Param;
-    else if (kind != "dim") in.fail("unknown kind of symbol '" + std::string(kind) + "'");
+    if (kind == "data")
+      k = sym::SymbolKind::Data;
+    else if (kind == "index")
+      k = sym::SymbolKind::Index;
+    else if (kind == "param")
+      k = sym::SymbolKind::Param;
+    else if (kind != "dim")
+      in.fail("unknown kind of symbol '" + std::string(kind) + "'");
     sym::Bounds b = bounds(in);
     if (in.failed()) return;
     if (!sym_.find_symbol(name)) sym_.symbol(name, k, b);
@@ -149,8 +157,10 @@ class Parser {
     if (!in.accept(":")) return t;
     t.has_type = true;
     std::string_view dtype = in.word();
-    if (auto d = parse_dtype(dtype)) t.dtype = *d;
-    else in.fail("unknown element type '" + std::string(dtype) + "'");
+    if (auto d = parse_dtype(dtype))
+      t.dtype = *d;
+    else
+      in.fail("unknown element type '" + std::string(dtype) + "'");
     in.expect("[");
     t.dims = exprs(in, in.until_closing());
     if (in.accept("order")) {
@@ -191,7 +201,8 @@ class Parser {
     std::vector<int64_t> dims;
     for (sym::Expr d : t.dims) {
       auto dim = sym_.as_const(d);
-      if (!dim || *dim < 0 || (*dim > 0 && count > (int64_t{1} << 48) / *dim)) return in.fail("a constant needs literal dims");
+      if (!dim || *dim < 0 || (*dim > 0 && count > (int64_t{1} << 48) / *dim))
+        return in.fail("a constant needs literal dims");
       dims.push_back(*dim);
       count *= *dim;
     }
@@ -200,7 +211,8 @@ class Parser {
     if (in.accept("at")) {
       int64_t offset = in.integer();
       int64_t size = count * static_cast<int64_t>(size_of(t.dtype));
-      if (!weights_ || offset < 0 || size > static_cast<int64_t>(weights_->size()) || offset > static_cast<int64_t>(weights_->size()) - size)
+      if (!weights_ || offset < 0 || size > static_cast<int64_t>(weights_->size()) ||
+          offset > static_cast<int64_t>(weights_->size()) - size)
         return in.fail("the weights do not hold this constant");
       data = {std::span(*weights_).subspan(offset, size), weights_};
     } else {
@@ -290,8 +302,10 @@ class Parser {
       std::vector<double> real_list;
       std::vector<int64_t> list;
       while (!in.failed() && !in.accept("]")) {
-        if (reals) real_list.push_back(real(in, in.number()));
-        else list.push_back(in.integer());
+        if (reals)
+          real_list.push_back(real(in, in.number()));
+        else
+          list.push_back(in.integer());
         if (!in.peek("]")) in.expect(",");
       }
       if (reals) return real_list;
@@ -309,8 +323,10 @@ class Parser {
   double real(Cursor& in, std::string_view text) {
     std::vector<std::byte> bytes;
     double value = 0;
-    if (append_element(DType::F64, text, bytes)) std::memcpy(&value, bytes.data(), sizeof value);
-    else in.fail("'" + std::string(text) + "' is not a number");
+    if (append_element(DType::F64, text, bytes))
+      std::memcpy(&value, bytes.data(), sizeof value);
+    else
+      in.fail("'" + std::string(text) + "' is not a number");
     return value;
   }
 
@@ -342,8 +358,8 @@ class Parser {
     return add(in, *op, std::move(operands), std::move(attrs), std::move(from), predicate, std::move(outs));
   }
 
-  Status add(Cursor& in, const ops::OpDef& op, std::vector<ValueId> operands, ops::Attrs attrs, std::vector<Origin> from,
-             sym::Expr predicate, std::vector<Typed> outs) {
+  Status add(Cursor& in, const ops::OpDef& op, std::vector<ValueId> operands, ops::Attrs attrs,
+             std::vector<Origin> from, sym::Expr predicate, std::vector<Typed> outs) {
     std::vector<std::string> names;
     for (const Typed& t : outs) names.push_back(t.name);
     bool branch = !sym_.is_const(predicate, 1);
@@ -351,12 +367,14 @@ class Parser {
     auto made = g_.add(op, std::move(operands), std::move(attrs), std::move(from), std::move(names));
     if (branch) g_.pop_predicate();
     if (!made) return std::move(made.error());
-    if (made->size() != outs.size()) return in.fail("the operator has " + std::to_string(made->size()) + " outputs"), ok();
+    if (made->size() != outs.size())
+      return in.fail("the operator has " + std::to_string(made->size()) + " outputs"), ok();
     for (size_t i = 0; i < outs.size(); ++i) {
       Value& v = g_.value(made->at(i));
       define(in, outs[i].name, made->at(i));
       if (!outs[i].has_type) continue;
-      if (v.dtype != outs[i].dtype || v.dims.size() != outs[i].dims.size()) in.fail("the type of '%" + v.name + "' does not fit the operator");
+      if (v.dtype != outs[i].dtype || v.dims.size() != outs[i].dims.size())
+        in.fail("the type of '%" + v.name + "' does not fit the operator");
       v.dims = std::move(outs[i].dims);
       v.order = std::move(outs[i].order);
     }

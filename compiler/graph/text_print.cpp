@@ -53,8 +53,8 @@ class Printer {
 
   std::string symbol(sym::Expr s) {
     constexpr std::string_view kKinds[] = {"dim", "data", "index", "param"};
-    return fmt::format("  symbol {} {} {}\n", sym::print(g_.sym(), s), kKinds[static_cast<int>(g_.sym().symbol_kind(s))],
-                       bounds_text(g_.sym().bounds(s)));
+    return fmt::format("  symbol {} {} {}\n", sym::print(g_.sym(), s),
+                       kKinds[static_cast<int>(g_.sym().symbol_kind(s))], bounds_text(g_.sym().bounds(s)));
   }
 
   std::string typed(ValueId v) {

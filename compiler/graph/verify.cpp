@@ -30,7 +30,9 @@ class Verifier {
 
   bool known(ValueId v, const std::string& user) {
     bool made = v.valid() && v.id < g_.value_count() && defined_.contains(v.id);
-    if (!made) fault(user + " uses " + (v.valid() && v.id < g_.value_count() ? name(v) + ", which nothing before it makes" : "an invalid value"));
+    if (!made)
+      fault(user + " uses " +
+            (v.valid() && v.id < g_.value_count() ? name(v) + ", which nothing before it makes" : "an invalid value"));
     return made;
   }
 
@@ -61,7 +63,8 @@ class Verifier {
     const Value& v = g_.value(n.outputs[i]);
     const ops::OutputDef& def = n.definition.outputs[i];
     if (v.producer != id || v.output != i) fault(name(n.outputs[i]) + " does not name its producer");
-    if (v.dtype != def.dtype || v.dims.size() != def.dims.size()) fault(name(n.outputs[i]) + " has another type than its definition");
+    if (v.dtype != def.dtype || v.dims.size() != def.dims.size())
+      fault(name(n.outputs[i]) + " has another type than its definition");
     if (def.body.valid())
       for (ops::Scalar load : g_.scalars().loads(def.body)) known(g_.scalars().node(load).value, user + " (body)");
     defined_.insert(n.outputs[i].id);

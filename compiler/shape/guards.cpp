@@ -39,9 +39,12 @@ class Guards {
       const auto& dims = g_.value(g_.inputs[i]).dims;
       for (int axis = 0; axis < std::ssize(dims); ++axis) {
         sym::Expr d = dims[axis];
-        bool names_it = s_.kind(d) == sym::Kind::Symbol && std::find(sourced.begin(), sourced.end(), d) == sourced.end();
-        if (names_it) sourced.push_back(d);
-        else guards_.push_back(input_dim(i, axis, d));
+        bool names_it =
+            s_.kind(d) == sym::Kind::Symbol && std::find(sourced.begin(), sourced.end(), d) == sourced.end();
+        if (names_it)
+          sourced.push_back(d);
+        else
+          guards_.push_back(input_dim(i, axis, d));
       }
     }
   }
@@ -75,8 +78,10 @@ class Guards {
     guard.axis = source->axis;
     bool below = r.bounds.lo > 0, above = r.bounds.hi != sym::kMax;
     if (!below && !above) return;
-    if (below && above) guard.text = std::to_string(r.bounds.lo) + " <= " + name + " <= " + std::to_string(r.bounds.hi);
-    else guard.text = below ? name + " >= " + std::to_string(r.bounds.lo) : name + " <= " + std::to_string(r.bounds.hi);
+    if (below && above)
+      guard.text = std::to_string(r.bounds.lo) + " <= " + name + " <= " + std::to_string(r.bounds.hi);
+    else
+      guard.text = below ? name + " >= " + std::to_string(r.bounds.lo) : name + " <= " + std::to_string(r.bounds.hi);
     guard.shown.push_back({name, r.symbol});
     guard.why = "the range given when the model was compiled";
     guards_.push_back(std::move(guard));
@@ -115,12 +120,14 @@ class Guards {
       if (!one->meets(domain)) return graph::no_value_left(g_, symbol, "only " + words(*one, symbol, *c) + " can", *c);
       IntegerSet before = set.value_or(IntegerSet({true}, 0, 1));
       if (one->covers(before, domain)) continue;  // says nothing new
-      std::erase_if(merged, [&](const Constraint* m) { return solutions(s_, m->condition, symbol)->covers(*one, domain); });
+      std::erase_if(merged,
+                    [&](const Constraint* m) { return solutions(s_, m->condition, symbol)->covers(*one, domain); });
       merged.push_back(c);
       set = both;
     }
     if (!set || merged.empty()) return ok();
-    if (!set->meets(domain)) return graph::no_value_left(g_, symbol, "only " + words(*set, symbol, *merged[0]) + " can", *merged[0]);
+    if (!set->meets(domain))
+      return graph::no_value_left(g_, symbol, "only " + words(*set, symbol, *merged[0]) + " can", *merged[0]);
     std::string name = sym::print(s_, symbol);
     auto text = set->text(name);
     auto condition = set->condition(s_, symbol);
@@ -137,7 +144,8 @@ class Guards {
     return set.text(sym::print(s_, symbol)).value_or(sym::print(s_, c.condition));
   }
 
-  void merged_guard(sym::Expr condition, std::string text, sym::Expr symbol, const std::vector<const Constraint*>& merged) {
+  void merged_guard(sym::Expr condition, std::string text, sym::Expr symbol,
+                    const std::vector<const Constraint*>& merged) {
     Guard guard;
     guard.condition = condition;
     guard.text = std::move(text);
@@ -145,7 +153,8 @@ class Guards {
     for (const Constraint* c : merged) {
       if (guard.why.find(c->why) == std::string::npos) guard.why += (guard.why.empty() ? "" : "; ") + c->why;
       for (const graph::Origin& o : c->origins)
-        if (guard.origins.size() < kMaxOrigins && std::find(guard.origins.begin(), guard.origins.end(), o) == guard.origins.end())
+        if (guard.origins.size() < kMaxOrigins &&
+            std::find(guard.origins.begin(), guard.origins.end(), o) == guard.origins.end())
           guard.origins.push_back(o);
     }
     blame(std::span(&symbol, 1), guard);
@@ -177,7 +186,8 @@ class Guards {
     sym::Expr main = s_.kind(c.condition) == sym::Kind::Or ? s_.operands(c.condition)[0] : c.condition;
     if (s_.kind(main) == sym::Kind::Eq || s_.kind(main) == sym::Kind::Le || s_.kind(main) == sym::Kind::Lt)
       for (sym::Expr side : {s_.operands(main)[0], s_.operands(main)[1]})
-        if (s_.kind(side) != sym::Kind::Symbol && s_.kind(side) != sym::Kind::Const) guard.shown.push_back({sym::print(s_, side), side});
+        if (s_.kind(side) != sym::Kind::Symbol && s_.kind(side) != sym::Kind::Const)
+          guard.shown.push_back({sym::print(s_, side), side});
     std::vector<sym::Expr> symbols(s_.symbols(c.condition).begin(), s_.symbols(c.condition).end());
     blame(symbols, guard);
     return guard;
@@ -199,7 +209,8 @@ class Guards {
       }
       for (const graph::HostRead& read : g_.host_reads) {
         auto input = std::find(g_.inputs.begin(), g_.inputs.end(), read.value);
-        if (read.symbol == symbol && input != g_.inputs.end() && guard.input < 0) guard.input = static_cast<int>(input - g_.inputs.begin());
+        if (read.symbol == symbol && input != g_.inputs.end() && guard.input < 0)
+          guard.input = static_cast<int>(input - g_.inputs.begin());
       }
     }
   }

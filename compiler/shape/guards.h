@@ -1,5 +1,5 @@
-// What the host program checks before anything is launched. The list says each thing once, in the model's own terms, and
-// leaves out what the others imply.
+// What the host program checks before anything is launched. The list says each thing once, in the model's own terms,
+// and leaves out what the others imply.
 #pragma once
 #include <string>
 #include <vector>

@@ -5,7 +5,8 @@
 
 namespace dlcb::shape {
 
-IntegerSet::IntegerSet(std::vector<bool> bits, int64_t start, int64_t period) : bits_(std::move(bits)), start_(start), period_(period) {
+IntegerSet::IntegerSet(std::vector<bool> bits, int64_t start, int64_t period)
+    : bits_(std::move(bits)), start_(start), period_(period) {
   DLCB_CHECK(period >= 1 && static_cast<int64_t>(bits_.size()) == start + period, "a set needs start + period bits");
   for (int64_t shorter = 1; shorter < period_; ++shorter) {
     if (period_ % shorter) continue;
@@ -70,8 +71,10 @@ std::vector<IntegerSet::Run> IntegerSet::runs(const std::vector<bool>& bits, int
   std::vector<Run> result;
   for (int64_t n = 0; n < count; ++n) {
     if (!bits[n]) continue;
-    if (!result.empty() && result.back().hi == n - 1) result.back().hi = n;
-    else result.push_back({n, n});
+    if (!result.empty() && result.back().hi == n - 1)
+      result.back().hi = n;
+    else
+      result.push_back({n, n});
   }
   return result;
 }
@@ -101,7 +104,7 @@ std::optional<std::string> IntegerSet::text(std::string_view name_view) const {
     if (runs.size() == 1 && runs[0].lo == runs[0].hi) return " == " + number(runs[0].lo);
     std::string text;
     for (const Run& r : runs) {
-      if (r.hi - r.lo >= 4) {
+      if (r.hi - r.lo >= 3) {
         text += (text.empty() ? "" : ", ") + number(r.lo) + ".." + number(r.hi);
         continue;
       }
@@ -114,8 +117,10 @@ std::optional<std::string> IntegerSet::text(std::string_view name_view) const {
   std::string at_least = p->from > 0 ? name + " >= " + number(p->from) : "";
   if (!p->residues.empty()) {
     if (period_ == 1) {
-      if (!at_least.empty()) also(at_least);
-      else return name + " >= 0";
+      if (!at_least.empty())
+        also(at_least);
+      else
+        return name + " >= 0";
     } else {
       std::string pattern = name + " % " + number(period_) + list(p->residues);
       if (!at_least.empty()) pattern += " and " + at_least;
@@ -127,8 +132,10 @@ std::optional<std::string> IntegerSet::text(std::string_view name_view) const {
     also(name + " <= " + number(single[0].hi));
     single.erase(single.begin());
   }
-  if (single.size() == 1 && single[0].hi - single[0].lo >= 2) also(number(single[0].lo) + " <= " + name + " <= " + number(single[0].hi));
-  else if (!single.empty()) also(name + list(single));
+  if (single.size() == 1 && single[0].hi - single[0].lo >= 2)
+    also(number(single[0].lo) + " <= " + name + " <= " + number(single[0].hi));
+  else if (!single.empty())
+    also(name + list(single));
   return text.empty() ? std::optional<std::string>("false") : text;
 }
 

@@ -1,5 +1,5 @@
-// Exact sets of non-negative integers that are eventually periodic: from `start` on, n belongs exactly if n + period does.
-// Every condition on a single dim that convolutions, pools, reshapes and resizes give rise to has such a set of
+// Exact sets of non-negative integers that are eventually periodic: from `start` on, n belongs exactly if n + period
+// does. Every condition on a single dim that convolutions, pools, reshapes and resizes give rise to has such a set of
 // solutions, so several conditions can be intersected exactly and said again in a few words.
 #pragma once
 #include <optional>
@@ -26,8 +26,8 @@ class IntegerSet {
   bool covers(const IntegerSet& b, sym::Bounds domain) const;
   bool meets(sym::Bounds domain) const;  // some member lies in the domain
 
-  // The set as a condition on `symbol`, and the same in words ("H % 32 in {0, 29, 30, 31} or H <= 4"). Nothing when that
-  // would take more than a line.
+  // The set as a condition on `symbol`, and the same in words ("H % 32 in {0, 29, 30, 31} or H <= 4"). Nothing when
+  // that would take more than a line.
   std::optional<std::string> text(std::string_view name) const;
   std::optional<sym::Expr> condition(sym::Store& store, sym::Expr symbol) const;
 
@@ -49,10 +49,10 @@ class IntegerSet {
 
 constexpr int64_t kMaxPeriod = 4096, kMaxStart = 1 << 16;
 
-// The solutions over all symbol >= 0 of a boolean expression in which `symbol` is the only free symbol. Found by deriving,
-// operator by operator, from where on and with what period the expression repeats; only then is it evaluated, over
-// exactly that stretch, so the result is exact and not a sample. Nothing if it is not eventually periodic (a product
-// of dims) or too long.
+// The solutions over all symbol >= 0 of a boolean expression in which `symbol` is the only free symbol. Found by
+// deriving, operator by operator, from where on and with what period the expression repeats; only then is it evaluated,
+// over exactly that stretch, so the result is exact and not a sample. Nothing if it is not eventually periodic (a
+// product of dims) or too long.
 std::optional<IntegerSet> solutions(const sym::Store& store, sym::Expr condition, sym::Expr symbol);
 
 }  // namespace dlcb::shape

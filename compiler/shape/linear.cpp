@@ -55,7 +55,8 @@ void cancel_factors(sym::Store& store, const sym::Facts& known, Equation& e) {
 sym::Expr side(sym::Store& store, const Equation& e, int sign) {
   std::vector<sym::Expr> parts;
   for (size_t i = 0; i < e.terms.size(); ++i)
-    if ((e.coefficients[i] > 0) == (sign > 0)) parts.push_back(store.mul(store.constant(sign * e.coefficients[i]), e.terms[i]));
+    if ((e.coefficients[i] > 0) == (sign > 0))
+      parts.push_back(store.mul(store.constant(sign * e.coefficients[i]), e.terms[i]));
   if ((e.constant > 0) == (sign > 0) && e.constant != 0) parts.push_back(store.constant(sign * e.constant));
   return store.add(parts);
 }

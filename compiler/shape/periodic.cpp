@@ -36,21 +36,31 @@ class Analysis {
     if (e == symbol_) return Claim{0, 1, 1};
     std::vector<sym::Expr> args(store_.operands(e).begin(), store_.operands(e).end());
     switch (store_.kind(e)) {
-      case sym::Kind::Const: return Claim{};
-      case sym::Kind::Sum: return sum(e, args);
-      case sym::Kind::FloorDiv: return divided(args, true);
-      case sym::Kind::Mod: return divided(args, false);
-      case sym::Kind::Min: return extreme(args, true);
-      case sym::Kind::Max: return extreme(args, false);
-      case sym::Kind::Select: return select(args);
+      case sym::Kind::Const:
+        return Claim{};
+      case sym::Kind::Sum:
+        return sum(e, args);
+      case sym::Kind::FloorDiv:
+        return divided(args, true);
+      case sym::Kind::Mod:
+        return divided(args, false);
+      case sym::Kind::Min:
+        return extreme(args, true);
+      case sym::Kind::Max:
+        return extreme(args, false);
+      case sym::Kind::Select:
+        return select(args);
       case sym::Kind::Eq:
       case sym::Kind::Le:
-      case sym::Kind::Lt: return compare(args[0], args[1]);
+      case sym::Kind::Lt:
+        return compare(args[0], args[1]);
       case sym::Kind::Product:
       case sym::Kind::And:
       case sym::Kind::Or:
-      case sym::Kind::Not: return bounded(args);
-      default: return std::nullopt;
+      case sym::Kind::Not:
+        return bounded(args);
+      default:
+        return std::nullopt;
     }
   }
 
@@ -79,7 +89,8 @@ class Analysis {
     total.step = 0;
     for (size_t i = 0; i < claims->size(); ++i) {
       int64_t part;
-      if (__builtin_mul_overflow(store_.coefficients(e)[i], (*claims)[i].step, &part) || __builtin_add_overflow(total.step, part, &total.step))
+      if (__builtin_mul_overflow(store_.coefficients(e)[i], (*claims)[i].step, &part) ||
+          __builtin_add_overflow(total.step, part, &total.step))
         return std::nullopt;
     }
     return total;
@@ -94,7 +105,8 @@ class Analysis {
     return claims->empty() ? Claim{} : claims->front();
   }
 
-  // By a literal k: once the numerator's step is a multiple of k, the quotient moves by step / k and the remainder repeats.
+  // By a literal k: once the numerator's step is a multiple of k, the quotient moves by step / k and the remainder
+  // repeats.
   MaybeClaim divided(std::span<const sym::Expr> args, bool quotient) {
     auto k = store_.as_const(args[1]);
     MaybeClaim c = claim(args[0]);
@@ -115,7 +127,8 @@ class Analysis {
     for (int64_t n = ca.start; n < ca.start + ca.period; ++n) {
       auto va = at(a, n), vb = at(b, n);
       int64_t gap;
-      if (!va || !vb || __builtin_sub_overflow(*va, *vb, &gap) || gap == sym::kMin || step == sym::kMin) return std::nullopt;
+      if (!va || !vb || __builtin_sub_overflow(*va, *vb, &gap) || gap == sym::kMin || step == sym::kMin)
+        return std::nullopt;
       if (step < 0) gap = -gap;  // now it grows by |step| each round and must become positive
       if (gap <= 0) rounds = std::max(rounds, -gap / std::abs(step) + 1);
       if (rounds > kMaxStart) return std::nullopt;

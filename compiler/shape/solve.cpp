@@ -98,7 +98,9 @@ class Solver {
       }
       if (!set) continue;
       sym::Bounds domain = s_.bounds(symbol);
-      if (!set->meets(domain)) return graph::no_value_left(g_, symbol, "only " + set->text(s_.symbol_name(symbol)).value_or(sym::print(s_, c.condition)) + " can", c);
+      if (!set->meets(domain))
+        return graph::no_value_left(
+            g_, symbol, "only " + set->text(s_.symbol_name(symbol)).value_or(sym::print(s_, c.condition)) + " can", c);
       auto value = only_member(*set, domain);
       if (!value || !g_.source(symbol)) continue;
       changed = true;
@@ -131,7 +133,8 @@ class Solver {
     sym::Bounds allowed = s_.bounds(symbol);
     if (literal && (*literal < allowed.lo || *literal > allowed.hi))
       return graph::no_value_left(g_, symbol, "only " + name + " == " + std::to_string(*literal) + " can", because);
-    report_.notes.push_back({quote(name) + " is forced to equal " + sym::print(s_, value) + " (" + because.why + ")", where});
+    report_.notes.push_back(
+        {quote(name) + " is forced to equal " + sym::print(s_, value) + " (" + because.why + ")", where});
 
     graph::Eliminated e{symbol, value, {}, because.why, because.origins};
     for (size_t i = 0; i < g_.inputs.size(); ++i) {
@@ -152,7 +155,8 @@ class Solver {
     if (!declared || s_.as_const(value)) return;
     if (s_.kind(value) == sym::Kind::Symbol) return g_.declare_range(value, allowed);
     for (sym::Expr limit : {s_.le(s_.constant(allowed.lo), value), s_.le(value, s_.constant(allowed.hi))})
-      g_.constraints.push_back({limit, "the range given for '" + std::string(s_.symbol_name(symbol)) + "'", {}, -1, -1, because.origins});
+      g_.constraints.push_back(
+          {limit, "the range given for '" + std::string(s_.symbol_name(symbol)) + "'", {}, -1, -1, because.origins});
   }
 
   Diagnostic contradiction(const Constraint& c) {

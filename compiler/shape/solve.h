@@ -1,6 +1,7 @@
-// The constraints that were met while the graph was built say more together than one by one. This pass finds what they force:
-// symbols that are functions of others or constants disappear from all dims, what follows from the rest is dropped, and
-// what is left is in the simplest form known. Afterwards no constraint is provable from the ones before it.
+// The constraints that were met while the graph was built say more together than one by one. This pass finds what they
+// force: symbols that are functions of others or constants disappear from all dims, what follows from the rest is
+// dropped, and what is left is in the simplest form known. Afterwards no constraint is provable from the ones before
+// it.
 #pragma once
 #include <string>
 #include <vector>

@@ -25,7 +25,9 @@ struct Fixture {
     for (const std::string& t : texts) list.push_back(expr(t));
     return list;
   }
-  ValueId input(std::string name, DType dtype, const std::vector<std::string>& dims) { return g.add_input(std::move(name), dtype, exprs(dims)); }
+  ValueId input(std::string name, DType dtype, const std::vector<std::string>& dims) {
+    return g.add_input(std::move(name), dtype, exprs(dims));
+  }
   template <class T>
   ValueId constant(std::string name, DType dtype, std::vector<int64_t> dims, std::vector<T> values) {
     auto bytes = std::make_shared<std::vector<std::byte>>(values.size() * sizeof(T));

@@ -6,7 +6,8 @@ using testing::Fixture;
 
 TEST_CASE("proved requirements vanish, unknown ones are recorded and assumed") {
   Fixture f;
-  ValueId x = f.input("x", DType::F32, {"N", "T"}), y = f.input("y", DType::F32, {"N", "T"}), z = f.input("z", DType::F32, {"N", "L"});
+  ValueId x = f.input("x", DType::F32, {"N", "T"}), y = f.input("y", DType::F32, {"N", "T"}),
+          z = f.input("z", DType::F32, {"N", "L"});
   f.add("add", {x, y}, {}, "same");
   CHECK(f.g.constraints.empty());
   f.add("add", {x, z}, {}, "maybe");
@@ -52,7 +53,8 @@ TEST_CASE("inside a branch a requirement holds only if the branch is taken") {
   auto r = f.g.elements(rate, {});
   REQUIRE(r);
   sym::Expr taken = f.s.eq(r->at(0), f.s.constant(16000));
-  ValueId w8 = f.constant<float>("w8", DType::F32, {8}, std::vector<float>(8)), w9 = f.constant<float>("w9", DType::F32, {9}, std::vector<float>(9));
+  ValueId w8 = f.constant<float>("w8", DType::F32, {8}, std::vector<float>(8)),
+          w9 = f.constant<float>("w9", DType::F32, {9}, std::vector<float>(9));
   ValueId e = f.input("e", DType::F32, {"8"});
   f.g.push_predicate(taken);
   ValueId a = f.add("add", {x, w8});

@@ -20,7 +20,8 @@ Graph copy(const Graph& old) {
 
 TEST_CASE("a plain copy prints the same") {
   Fixture f;
-  ValueId x = f.input("x", DType::F32, {"N", "T"}), y = f.input("y", DType::F32, {"N", "L"}), flag = f.input("flag", DType::Bool, {});
+  ValueId x = f.input("x", DType::F32, {"N", "T"}), y = f.input("y", DType::F32, {"N", "L"}),
+          flag = f.input("flag", DType::Bool, {});
   ValueId w = f.constant<float>("w", DType::F32, {4}, {1, 2, 3, 4});
   f.g.push_predicate(f.g.elements(flag, {})->at(0));
   ValueId b = f.add("add", {x, w}, {}, "/branch");
@@ -77,5 +78,6 @@ TEST_CASE("a substituted symbol is gone from every dim") {
   CHECK(f.dims(x) == "N, 2*N");
   CHECK(f.dims(r) == "2*N*N");
   CHECK(verify(f.g).empty());
-  for (const ops::OutputDef& out : f.g.node({0}).definition.outputs) CHECK(f.s.index_extent(out.index[0]) == out.dims[0]);
+  for (const ops::OutputDef& out : f.g.node({0}).definition.outputs)
+    CHECK(f.s.index_extent(out.index[0]) == out.dims[0]);
 }
