@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cmd/run/session.h"
+#include "cmd/run/port.h"
 #include "cmd/tensor_io/tensor.h"
 
 namespace dlcb::cmd {

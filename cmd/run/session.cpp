@@ -71,10 +71,6 @@ struct Session::Call {
   }
 };
 
-std::string port_text(const Port& port) {
-  return port.name + ": " + std::string(name_of(port.dtype)) + "[" + join(port.dims, ", ") + "]";
-}
-
 Diagnostic Session::failure(int status, const std::string& message) const {
   switch (status) {
     case DLCB_BAD_BUNDLE:

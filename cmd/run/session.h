@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/dtype.h"
 #include "base/result.h"
+#include "cmd/run/port.h"
 #include "cmd/tensor_io/tensor.h"
 
 struct dlcb_model;
@@ -23,13 +23,6 @@ struct SessionOptions {
   std::string tf32 = "compiled";  // "on", "off", or as the bundle was compiled
   std::string sim_cache_dir;
 };
-
-struct Port {
-  std::string name;
-  DType dtype;
-  std::vector<std::string> dims;  // as the model writes them: "N", "3", "2*W"
-};
-std::string port_text(const Port& port);  // "x: f32[N, 3]"
 
 // Wall times in seconds.
 struct BenchResult {
