@@ -3,4 +3,4 @@
 
 extern "C" int c_api_without_device(const char* bad_path);
 
-TEST_CASE("the C interface refuses misuse") { CHECK(c_api_without_device(__FILE__) == 0); }
+TEST_CASE("the C interface refuses misuse") { CHECK(c_api_without_device("/proc/self/exe") == 0); }
