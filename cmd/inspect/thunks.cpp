@@ -154,6 +154,7 @@ std::string thunks_text(const Json& view) {
     text += fmt::format("{:>4}  {:6} {}", step["step"].get<uint32_t>(), step["kind"].get<std::string>(), region);
     if (std::string operators = step.value("operators", ""); !operators.empty()) text += ": " + operators;
     if (step.contains("predicate")) text += "  if " + step["predicate"].get<std::string>();
+    text.resize(text.find_last_not_of(' ') + 1);  // a step without a region leaves blanks
     text += "\n";
     if (!body.empty()) text += "      " + body + "\n";
     if (step.contains("variants")) text += variants_text(step["variants"], "");
