@@ -1,5 +1,5 @@
-// See arithmetic.h. Rounding a double result to a narrower float is innocuous for + - * / sqrt of f32 operands (double has
-// more than twice the digits), so the reference agrees with IEEE f32 arithmetic there.
+// See arithmetic.h. Rounding a double result to a narrower float is innocuous for + - * / sqrt of f32 operands (double
+// has more than twice the digits), so the reference agrees with IEEE f32 arithmetic there.
 #include "ops/arithmetic.h"
 
 #include <bit>
@@ -13,11 +13,11 @@ namespace dlcb::ops {
 namespace {
 
 constexpr std::string_view kFnNames[] = {
-    "neg",   "abs",   "sign",  "exp",    "log",   "sqrt", "rsqrt", "reciprocal", "erf",    "tanh",    "sigmoid", "sin",
-    "cos",   "tan",   "asin",  "acos",   "atan",  "sinh", "cosh",  "asinh",      "acosh",  "atanh",   "floor",   "ceil",
-    "round", "is_nan", "is_inf", "not",  "bit_not", "add", "sub",  "mul",        "div",    "mod",     "rem",     "pow",
-    "min",   "max",   "eq",    "ne",     "lt",    "le",   "and",   "or",         "xor",    "bit_and", "bit_or",  "bit_xor",
-    "shl",   "shr"};
+    "neg",     "abs",   "sign",  "exp",  "log",   "sqrt",    "rsqrt",  "reciprocal", "erf",     "tanh",
+    "sigmoid", "sin",   "cos",   "tan",  "asin",  "acos",    "atan",   "sinh",       "cosh",    "asinh",
+    "acosh",   "atanh", "floor", "ceil", "round", "is_nan",  "is_inf", "not",        "bit_not", "add",
+    "sub",     "mul",   "div",   "mod",  "rem",   "pow",     "min",    "max",        "eq",      "ne",
+    "lt",      "le",    "and",   "or",   "xor",   "bit_and", "bit_or", "bit_xor",    "shl",     "shr"};
 static_assert(std::size(kFnNames) == static_cast<size_t>(Fn::Shr) + 1);
 
 bool is_comparison(Fn fn) { return fn >= Fn::Eq && fn <= Fn::Le; }
@@ -85,23 +85,35 @@ DType result_type(Fn fn, DType t) {
 
 double round_to(DType t, double v) {
   switch (t) {
-    case DType::F32: return static_cast<float>(v);
-    case DType::F16: return round_digits(v, 11, -24, 65520.0);
-    case DType::BF16: return round_digits(v, 8, -133, std::ldexp(1.0, 128));
-    default: return v;
+    case DType::F32:
+      return static_cast<float>(v);
+    case DType::F16:
+      return round_digits(v, 11, -24, 65520.0);
+    case DType::BF16:
+      return round_digits(v, 8, -133, std::ldexp(1.0, 128));
+    default:
+      return v;
   }
 }
 
 int64_t wrap_to(DType t, int64_t v) {
   switch (t) {
-    case DType::I8: return static_cast<int8_t>(v);
-    case DType::U8: return static_cast<uint8_t>(v);
-    case DType::I16: return static_cast<int16_t>(v);
-    case DType::U16: return static_cast<uint16_t>(v);
-    case DType::I32: return static_cast<int32_t>(v);
-    case DType::U32: return static_cast<uint32_t>(v);
-    case DType::Bool: return v != 0;
-    default: return v;
+    case DType::I8:
+      return static_cast<int8_t>(v);
+    case DType::U8:
+      return static_cast<uint8_t>(v);
+    case DType::I16:
+      return static_cast<int16_t>(v);
+    case DType::U16:
+      return static_cast<uint16_t>(v);
+    case DType::I32:
+      return static_cast<int32_t>(v);
+    case DType::U32:
+      return static_cast<uint32_t>(v);
+    case DType::Bool:
+      return v != 0;
+    default:
+      return v;
   }
 }
 
@@ -142,62 +154,104 @@ double integer_to_float(DType from, int64_t v, DType to) {
 
 bool apply_test(Fn fn, double a, double b) {
   switch (fn) {
-    case Fn::IsNan: return std::isnan(a);
-    case Fn::IsInf: return std::isinf(a);
-    case Fn::Eq: return a == b;
-    case Fn::Ne: return a != b;
-    case Fn::Lt: return a < b;
-    case Fn::Le: return a <= b;
-    default: DLCB_CHECK(false, std::string(name_of(fn)) + " is not a float predicate");
+    case Fn::IsNan:
+      return std::isnan(a);
+    case Fn::IsInf:
+      return std::isinf(a);
+    case Fn::Eq:
+      return a == b;
+    case Fn::Ne:
+      return a != b;
+    case Fn::Lt:
+      return a < b;
+    case Fn::Le:
+      return a <= b;
+    default:
+      DLCB_CHECK(false, std::string(name_of(fn)) + " is not a float predicate");
   }
 }
 
 static double unary_f(Fn fn, double a) {
   switch (fn) {
-    case Fn::Neg: return -a;
-    case Fn::Abs: return std::fabs(a);
-    case Fn::Sign: return std::isnan(a) ? a : static_cast<double>((a > 0) - (a < 0));
-    case Fn::Exp: return std::exp(a);
-    case Fn::Log: return std::log(a);
-    case Fn::Sqrt: return std::sqrt(a);
-    case Fn::Rsqrt: return 1 / std::sqrt(a);
-    case Fn::Reciprocal: return 1 / a;
-    case Fn::Erf: return std::erf(a);
-    case Fn::Tanh: return std::tanh(a);
-    case Fn::Sigmoid: return 1 / (1 + std::exp(-a));
-    case Fn::Sin: return std::sin(a);
-    case Fn::Cos: return std::cos(a);
-    case Fn::Tan: return std::tan(a);
-    case Fn::Asin: return std::asin(a);
-    case Fn::Acos: return std::acos(a);
-    case Fn::Atan: return std::atan(a);
-    case Fn::Sinh: return std::sinh(a);
-    case Fn::Cosh: return std::cosh(a);
-    case Fn::Asinh: return std::asinh(a);
-    case Fn::Acosh: return std::acosh(a);
-    case Fn::Atanh: return std::atanh(a);
-    case Fn::Floor: return std::floor(a);
-    case Fn::Ceil: return std::ceil(a);
-    case Fn::Round: return std::nearbyint(a);
-    default: DLCB_CHECK(false, std::string(name_of(fn)) + " is not a unary float function");
+    case Fn::Neg:
+      return -a;
+    case Fn::Abs:
+      return std::fabs(a);
+    case Fn::Sign:
+      return std::isnan(a) ? a : static_cast<double>((a > 0) - (a < 0));
+    case Fn::Exp:
+      return std::exp(a);
+    case Fn::Log:
+      return std::log(a);
+    case Fn::Sqrt:
+      return std::sqrt(a);
+    case Fn::Rsqrt:
+      return 1 / std::sqrt(a);
+    case Fn::Reciprocal:
+      return 1 / a;
+    case Fn::Erf:
+      return std::erf(a);
+    case Fn::Tanh:
+      return std::tanh(a);
+    case Fn::Sigmoid:
+      return 1 / (1 + std::exp(-a));
+    case Fn::Sin:
+      return std::sin(a);
+    case Fn::Cos:
+      return std::cos(a);
+    case Fn::Tan:
+      return std::tan(a);
+    case Fn::Asin:
+      return std::asin(a);
+    case Fn::Acos:
+      return std::acos(a);
+    case Fn::Atan:
+      return std::atan(a);
+    case Fn::Sinh:
+      return std::sinh(a);
+    case Fn::Cosh:
+      return std::cosh(a);
+    case Fn::Asinh:
+      return std::asinh(a);
+    case Fn::Acosh:
+      return std::acosh(a);
+    case Fn::Atanh:
+      return std::atanh(a);
+    case Fn::Floor:
+      return std::floor(a);
+    case Fn::Ceil:
+      return std::ceil(a);
+    case Fn::Round:
+      return std::nearbyint(a);
+    default:
+      DLCB_CHECK(false, std::string(name_of(fn)) + " is not a unary float function");
   }
 }
 
 static double binary_f(Fn fn, double a, double b) {
   switch (fn) {
-    case Fn::Add: return a + b;
-    case Fn::Sub: return a - b;
-    case Fn::Mul: return a * b;
-    case Fn::Div: return a / b;
-    case Fn::Rem: return std::fmod(a, b);
+    case Fn::Add:
+      return a + b;
+    case Fn::Sub:
+      return a - b;
+    case Fn::Mul:
+      return a * b;
+    case Fn::Div:
+      return a / b;
+    case Fn::Rem:
+      return std::fmod(a, b);
     case Fn::Mod: {
       const double rem = std::fmod(a, b);
       return rem != 0 && (rem < 0) != (b < 0) ? rem + b : rem;
     }
-    case Fn::Pow: return std::pow(a, b);
-    case Fn::Min: return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b);
-    case Fn::Max: return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b);
-    default: DLCB_CHECK(false, std::string(name_of(fn)) + " is not a binary float function");
+    case Fn::Pow:
+      return std::pow(a, b);
+    case Fn::Min:
+      return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b);
+    case Fn::Max:
+      return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b);
+    default:
+      DLCB_CHECK(false, std::string(name_of(fn)) + " is not a binary float function");
   }
 }
 
@@ -212,28 +266,58 @@ static bool less(DType t, int64_t a, int64_t b) {
 static int64_t apply_wide(Fn fn, DType t, int64_t a, int64_t b) {
   const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   switch (fn) {
-    case Fn::Neg: return static_cast<int64_t>(0 - ua);
-    case Fn::Abs: return less(t, a, 0) ? static_cast<int64_t>(0 - ua) : a;
-    case Fn::Sign: return less(t, a, 0) ? -1 : a != 0;
-    case Fn::Floor: case Fn::Ceil: case Fn::Round: return a;
-    case Fn::Not: return a == 0;
-    case Fn::BitNot: return t == DType::Bool ? a == 0 : ~a;
-    case Fn::Add: return static_cast<int64_t>(ua + ub);
-    case Fn::Sub: return static_cast<int64_t>(ua - ub);
-    case Fn::Mul: return static_cast<int64_t>(ua * ub);
-    case Fn::Div: case Fn::Mod: case Fn::Rem: return divide(fn, t, a, b);
-    case Fn::Pow: return integer_power(a, b);
-    case Fn::Min: return less(t, b, a) ? b : a;
-    case Fn::Max: return less(t, a, b) ? b : a;
-    case Fn::Eq: return a == b;
-    case Fn::Ne: return a != b;
-    case Fn::Lt: return less(t, a, b);
-    case Fn::Le: return !less(t, b, a);
-    case Fn::And: case Fn::BitAnd: return a & b;
-    case Fn::Or: case Fn::BitOr: return a | b;
-    case Fn::Xor: case Fn::BitXor: return a ^ b;
-    case Fn::Shl: case Fn::Shr: return shift(fn, t, a, b);
-    default: DLCB_CHECK(false, std::string(name_of(fn)) + " is not defined for integers");
+    case Fn::Neg:
+      return static_cast<int64_t>(0 - ua);
+    case Fn::Abs:
+      return less(t, a, 0) ? static_cast<int64_t>(0 - ua) : a;
+    case Fn::Sign:
+      return less(t, a, 0) ? -1 : a != 0;
+    case Fn::Floor:
+    case Fn::Ceil:
+    case Fn::Round:
+      return a;
+    case Fn::Not:
+      return a == 0;
+    case Fn::BitNot:
+      return t == DType::Bool ? a == 0 : ~a;
+    case Fn::Add:
+      return static_cast<int64_t>(ua + ub);
+    case Fn::Sub:
+      return static_cast<int64_t>(ua - ub);
+    case Fn::Mul:
+      return static_cast<int64_t>(ua * ub);
+    case Fn::Div:
+    case Fn::Mod:
+    case Fn::Rem:
+      return divide(fn, t, a, b);
+    case Fn::Pow:
+      return integer_power(a, b);
+    case Fn::Min:
+      return less(t, b, a) ? b : a;
+    case Fn::Max:
+      return less(t, a, b) ? b : a;
+    case Fn::Eq:
+      return a == b;
+    case Fn::Ne:
+      return a != b;
+    case Fn::Lt:
+      return less(t, a, b);
+    case Fn::Le:
+      return !less(t, b, a);
+    case Fn::And:
+    case Fn::BitAnd:
+      return a & b;
+    case Fn::Or:
+    case Fn::BitOr:
+      return a | b;
+    case Fn::Xor:
+    case Fn::BitXor:
+      return a ^ b;
+    case Fn::Shl:
+    case Fn::Shr:
+      return shift(fn, t, a, b);
+    default:
+      DLCB_CHECK(false, std::string(name_of(fn)) + " is not defined for integers");
   }
 }
 
@@ -252,18 +336,23 @@ double reduce_identity_f(ReduceFn fn) {
 
 int64_t reduce_identity_i(ReduceFn fn, DType t) {
   switch (fn) {
-    case ReduceFn::Sum: return 0;
-    case ReduceFn::Prod: return 1;
-    case ReduceFn::Min: return highest_integer(t);
-    default: return lowest_integer(t);
+    case ReduceFn::Sum:
+      return 0;
+    case ReduceFn::Prod:
+      return 1;
+    case ReduceFn::Min:
+      return highest_integer(t);
+    default:
+      return lowest_integer(t);
   }
 }
 
 double half_to_double(uint16_t bits) {
   const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  double v = exponent == 31 ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
-             : exponent     ? std::ldexp(1024 + mantissa, exponent - 25)
-                            : std::ldexp(mantissa, -24);
+  double v = exponent == 31
+                 ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
+             : exponent ? std::ldexp(1024 + mantissa, exponent - 25)
+                        : std::ldexp(mantissa, -24);
   return bits & 0x8000 ? -v : v;
 }
 

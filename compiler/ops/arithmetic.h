@@ -1,6 +1,6 @@
-// What each scalar function computes on concrete numbers. Constant folding, the CPU reference and kernel tests share this
-// one definition. Floats travel as double and are rounded to their dtype after each operation, integers as int64 wrapped
-// to their width; u64 travels as the int64 with the same bits.
+// What each scalar function computes on concrete numbers. Constant folding, the CPU reference and kernel tests share
+// this one definition. Floats travel as double and are rounded to their dtype after each operation, integers as int64
+// wrapped to their width; u64 travels as the int64 with the same bits.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -19,8 +19,8 @@ bool accepts(Fn fn, DType t);
 // The type of the result for operands of type t: Bool for comparisons and predicates, else t.
 DType result_type(Fn fn, DType t);
 
-double round_to(DType t, double v);     // t a float type; to nearest even
-int64_t wrap_to(DType t, int64_t v);    // t an integer type or Bool
+double round_to(DType t, double v);           // t a float type; to nearest even
+int64_t wrap_to(DType t, int64_t v);          // t an integer type or Bool
 int64_t float_to_integer(DType t, double v);  // toward zero, saturating; NaN gives 0
 double integer_to_float(DType from, int64_t v, DType to);
 

@@ -6,7 +6,8 @@
 namespace dlcb::ops {
 
 void Attrs::set(std::string_view name, AttrValue value) {
-  auto at = std::lower_bound(items_.begin(), items_.end(), name, [](const auto& item, std::string_view n) { return item.first < n; });
+  auto at = std::lower_bound(items_.begin(), items_.end(), name,
+                             [](const auto& item, std::string_view n) { return item.first < n; });
   if (at != items_.end() && at->first == name) {
     at->second = std::move(value);
   } else {
@@ -15,7 +16,8 @@ void Attrs::set(std::string_view name, AttrValue value) {
 }
 
 const AttrValue* Attrs::find(std::string_view name) const {
-  auto at = std::lower_bound(items_.begin(), items_.end(), name, [](const auto& item, std::string_view n) { return item.first < n; });
+  auto at = std::lower_bound(items_.begin(), items_.end(), name,
+                             [](const auto& item, std::string_view n) { return item.first < n; });
   return at != items_.end() && at->first == name ? &at->second : nullptr;
 }
 

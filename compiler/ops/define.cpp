@@ -9,8 +9,8 @@
 
 namespace dlcb::ops {
 
-DefineContext::DefineContext(const OpDef& op_, ScalarStore& scalars_, const sym::Facts& facts, std::span<const Operand> operands_,
-                             const Attrs& attrs_)
+DefineContext::DefineContext(const OpDef& op_, ScalarStore& scalars_, const sym::Facts& facts,
+                             std::span<const Operand> operands_, const Attrs& attrs_)
     : op(op_), scalars(scalars_), sym(scalars_.sym()), operands(operands_), attrs(attrs_), base_facts_(&facts) {}
 
 std::vector<OperandSpec> operand_specs(const OpDef& op) {
@@ -41,7 +41,8 @@ int DefineContext::position(std::string_view name) const {
 
 Result<int> DefineContext::axis(int64_t value, int rank) const {
   if (value < -rank || value >= rank)
-    return fail(DiagKind::BadAttribute, {"axis", "is " + std::to_string(value) + ", outside a tensor of rank " + std::to_string(rank)});
+    return fail(DiagKind::BadAttribute,
+                {"axis", "is " + std::to_string(value) + ", outside a tensor of rank " + std::to_string(rank)});
   return static_cast<int>(value < 0 ? value + rank : value);
 }
 
@@ -52,7 +53,8 @@ Result<std::vector<int>> DefineContext::axes(std::string_view attr, int rank) co
     out.push_back(a);
   }
   std::sort(out.begin(), out.end());
-  if (std::adjacent_find(out.begin(), out.end()) != out.end()) return fail(DiagKind::BadAttribute, {std::string(attr), "names an axis twice"});
+  if (std::adjacent_find(out.begin(), out.end()) != out.end())
+    return fail(DiagKind::BadAttribute, {std::string(attr), "names an axis twice"});
   return out;
 }
 
@@ -122,7 +124,8 @@ std::vector<sym::Expr> DefineContext::broadcast_dims(std::span<const int> positi
   return out;
 }
 
-Scalar DefineContext::load_broadcast(int position, std::span<const sym::Expr> index, std::span<const sym::Expr> extents) {
+Scalar DefineContext::load_broadcast(int position, std::span<const sym::Expr> index,
+                                     std::span<const sym::Expr> extents) {
   std::vector<sym::Expr> coords;
   const size_t skip = extents.size() - dims(position).size();
   for (size_t a = 0; a < dims(position).size(); ++a)
@@ -178,10 +181,12 @@ Status check_attrs(const DefineContext& ctx) {
     const bool optional = type.ends_with("?");
     if (optional) type.remove_suffix(1);
     if (!value && !optional) return ctx.fail(DiagKind::BadAttribute, {std::string(spec.name), "is missing"});
-    if (value && !matches(*value, type)) return ctx.fail(DiagKind::BadAttribute, {std::string(spec.name), "is not of type " + std::string(type)});
+    if (value && !matches(*value, type))
+      return ctx.fail(DiagKind::BadAttribute, {std::string(spec.name), "is not of type " + std::string(type)});
   }
   for (const auto& [name, value] : ctx.attrs.all()) {
-    const bool known = std::any_of(ctx.op.attrs.begin(), ctx.op.attrs.end(), [&](const AttrSpec& s) { return s.name == name; });
+    const bool known =
+        std::any_of(ctx.op.attrs.begin(), ctx.op.attrs.end(), [&](const AttrSpec& s) { return s.name == name; });
     if (!known) return ctx.fail(DiagKind::BadAttribute, {name, "is not an attribute of " + std::string(ctx.op.name)});
   }
   return ok();
@@ -191,19 +196,22 @@ Status check_operands(const DefineContext& ctx) {
   const auto specs = operand_specs(ctx.op);
   const bool variadic = !specs.empty() && specs.back().variadic;
   if ((ctx.operands.size() > specs.size() && !variadic) || (variadic && ctx.operands.size() < specs.size()))
-    return ctx.fail(DiagKind::RankMismatch, {std::string(ctx.op.name) + " takes operands (" + std::string(ctx.op.operands) + ") but got " +
-                                             std::to_string(ctx.operands.size())});
+    return ctx.fail(DiagKind::RankMismatch,
+                    {std::string(ctx.op.name) + " takes operands (" + std::string(ctx.op.operands) + ") but got " +
+                     std::to_string(ctx.operands.size())});
   for (size_t i = 0; i < std::max(specs.size(), ctx.operands.size()); ++i) {
     const OperandSpec& spec = specs[std::min(i, specs.size() - 1)];
     if (!spec.optional && (i >= ctx.operands.size() || !ctx.operands[i].value.valid()))
-      return ctx.fail(DiagKind::RankMismatch, {"operand '" + spec.name + "' of " + std::string(ctx.op.name) + " is missing"});
+      return ctx.fail(DiagKind::RankMismatch,
+                      {"operand '" + spec.name + "' of " + std::string(ctx.op.name) + " is missing"});
   }
   return ok();
 }
 
 }  // namespace
 
-Result<Definition> define(const OpDef& op, ScalarStore& scalars, const sym::Facts& facts, std::span<const Operand> operands, const Attrs& attrs) {
+Result<Definition> define(const OpDef& op, ScalarStore& scalars, const sym::Facts& facts,
+                          std::span<const Operand> operands, const Attrs& attrs) {
   DefineContext ctx(op, scalars, facts, operands, attrs);
   DLCB_TRY(check_operands(ctx));
   DLCB_TRY(check_attrs(ctx));

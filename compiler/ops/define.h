@@ -1,5 +1,6 @@
-// What an operator's definition is built with: operands and attributes by name, shape requirements, broadcasting, and loads
-// that stay inside their tensors. The index notation (notation.h) is built on the same calls, so both say the same things.
+// What an operator's definition is built with: operands and attributes by name, shape requirements, broadcasting, and
+// loads that stay inside their tensors. The index notation (notation.h) is built on the same calls, so both say the
+// same things.
 #pragma once
 #include <optional>
 #include <span>
@@ -14,7 +15,8 @@ namespace dlcb::ops {
 // One use, one definition, one thread. References live as long as the call to define().
 class DefineContext {
  public:
-  DefineContext(const OpDef& op, ScalarStore& scalars, const sym::Facts& facts, std::span<const Operand> operands, const Attrs& attrs);
+  DefineContext(const OpDef& op, ScalarStore& scalars, const sym::Facts& facts, std::span<const Operand> operands,
+                const Attrs& attrs);
 
   const OpDef& op;
   ScalarStore& scalars;
@@ -42,8 +44,8 @@ class DefineContext {
   bool proves(sym::Expr condition) const { return facts().proves(condition); }
   sym::Expr product(std::span<const sym::Expr> factors) const { return sym.mul(factors); }
 
-  // Adds a shape condition unless it is proved, and assumes it. A condition that is disproved stays in the list: the caller
-  // reports it, since it knows where both sides come from.
+  // Adds a shape condition unless it is proved, and assumes it. A condition that is disproved stays in the list: the
+  // caller reports it, since it knows where both sides come from.
   void require(sym::Expr condition, std::string why, int operand = -1, int axis = -1);
   void require_equal(sym::Expr a, sym::Expr b, std::string why, int operand = -1, int axis = -1);
   Diagnostic fail(DiagKind kind, std::vector<std::string> args, int operand = -1, int axis = -1) const;
@@ -65,8 +67,8 @@ class DefineContext {
   Scalar load_or(int position, std::vector<sym::Expr> coords, Scalar outside) const;
   // The condition under which all coordinates are inside; constant 1 if proved.
   sym::Expr inside(std::span<const sym::Expr> coords, std::span<const sym::Expr> dims) const;
-  // An integer read from data as a coordinate of a dim: negative counts from the end, and values outside the dim go to its
-  // nearest element, because a wrong index must not read foreign memory.
+  // An integer read from data as a coordinate of a dim: negative counts from the end, and values outside the dim go to
+  // its nearest element, because a wrong index must not read foreign memory.
   sym::Expr gathered(Scalar integer, sym::Expr dim) const;
 
  private:

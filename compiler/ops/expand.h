@@ -1,5 +1,5 @@
-// How an operator of kind Expands is turned into a graph of others. The same expansion serves two builders: graph/ adds the
-// nodes; define_expansion() only follows the extents.
+// How an operator of kind Expands is turned into a graph of others. The same expansion serves two builders: graph/ adds
+// the nodes; define_expansion() only follows the extents.
 #pragma once
 #include <initializer_list>
 #include <span>

@@ -14,17 +14,18 @@ namespace notation {
 
 struct Axis;
 
-// One grammar serves integer expressions (coordinates, extents) and element expressions; the evaluator tells them apart.
+// One grammar serves integer expressions (coordinates, extents) and element expressions; the evaluator tells them
+// apart.
 struct Node {
   enum Kind : uint8_t { Number, Name, Extent, Load, Call, Infix, Reduce } kind = Number;
-  std::string text;         // name, operator or reduction
+  std::string text;  // name, operator or reduction
   double number = 0;
-  std::vector<Node> args;   // Call, Infix; Load: the value outside, if guarded; Reduce: the body
-  std::vector<Axis> axes;   // Load: coordinates; Reduce: letters
+  std::vector<Node> args;  // Call, Infix; Load: the value outside, if guarded; Reduce: the body
+  std::vector<Axis> axes;  // Load: coordinates; Reduce: letters
 };
 
-// A plain axis is a letter alone: it defines the letter's extent. `group` stands for any number of axes, `broadcast` for
-// an axis that is equal or 1.
+// A plain axis is a letter alone: it defines the letter's extent. `group` stands for any number of axes, `broadcast`
+// for an axis that is equal or 1.
 struct Axis {
   bool plain = false, group = false, broadcast = false;
   Node expr;  // a Name when plain
@@ -32,9 +33,9 @@ struct Axis {
 
 struct Clause {
   enum Kind : uint8_t { Extent, Pattern, Require, Rank } kind = Extent;
-  std::string name;         // letter or operand; Require: why
+  std::string name;  // letter or operand; Require: why
   Node expr;
-  std::vector<Axis> axes;   // Pattern
+  std::vector<Axis> axes;  // Pattern
 };
 
 struct Rule {

@@ -1,4 +1,4 @@
-// Instantiation of the index notation: lengths of groups, then extents of letters, then the body. Values during evaluation
+// Evaluation of the index notation once lengths and extents are known (notation_layout.cpp). Values during evaluation
 // are numbers (which take the type of what they meet), integer expressions, or elements.
 #include <algorithm>
 #include <cmath>
@@ -6,18 +6,16 @@
 #include <map>
 
 #include "ops/arithmetic.h"
-#include "ops/notation.h"
+#include "ops/notation_layout.h"
 
 namespace dlcb::ops {
 namespace {
 
 using notation::Axis;
-using notation::Clause;
+using notation::kNoGroup;
 using notation::Node;
 using notation::Rule;
 using sym::Expr;
-
-constexpr int kNoGroup = -1;
 
 struct Value {
   enum Kind : uint8_t { Number, Integer, Element } kind = Number;
@@ -29,12 +27,12 @@ Value number(double v) { return {Value::Number, v, {}, {}}; }
 Value integer(Expr e) { return {Value::Integer, 0, e, {}}; }
 Value element(Scalar s) { return {Value::Element, 0, {}, s}; }
 
-class Instance {
+class Instance final : public notation::Layout {
  public:
-  Instance(DefineContext& ctx, const Rule& rule, const Attrs& attrs) : ctx_(ctx), sym_(ctx.sym), rule_(rule), attrs_(attrs) {}
+  using Layout::Layout;
 
   Status run() {
-    DLCB_TRY(collect());
+    collect_patterns();
     DLCB_TRY(solve_lengths());
     DLCB_TRY(solve_extents());
     std::vector<Expr> dims, index;
@@ -54,244 +52,15 @@ class Instance {
   }
 
  private:
-  struct Pattern {
-    int operand;
-    const std::vector<Axis>* axes;
-  };
-
-  bool is_group(const std::string& letter) const { return std::find(rule_.groups.begin(), rule_.groups.end(), letter) != rule_.groups.end(); }
-  bool is_letter(const std::string& name) const {
-    return extents_.contains(name) || std::find(rule_.letters.begin(), rule_.letters.end(), name) != rule_.letters.end() ||
-           std::any_of(rule_.clauses.begin(), rule_.clauses.end(), [&](const Clause& c) { return c.kind == Clause::Extent && c.name == name; });
-  }
-
-  // ---- which operand is indexed how ----
-  Status collect() {
-    for (const Clause& c : rule_.clauses)
-      if (c.kind == Clause::Pattern) add_pattern(c.name, c.axes);
-    collect(rule_.body);
-    return ok();
-  }
-  void add_pattern(const std::string& operand, const std::vector<Axis>& axes) {
-    if (const int p = ctx_.position(operand); p >= 0) patterns_.push_back({p, &axes});
-  }
-  void collect(const Node& n) {
-    if (n.kind == Node::Load) add_pattern(n.text, n.axes);
-    for (const Node& a : n.args) collect(a);
-    if (n.kind == Node::Load)
-      for (const Axis& a : n.axes) collect(a.expr);
-  }
-
-  // ---- lengths of groups ----
-  // The groups an axis or expression speaks of, positionwise; one length for all of them.
-  void groups_of(const Node& n, std::vector<std::string>& out) const {
-    if ((n.kind == Node::Name || n.kind == Node::Extent) && is_group(n.text)) out.push_back(n.text);
-    if (n.kind == Node::Call && (n.text == "all" || n.text == "product")) return;  // these close over their own
-    for (const Node& a : n.args)
-      if (n.kind != Node::Reduce) groups_of(a, out);
-    // A load in a coordinate (x[ids[i..]]) names whole groups: not positionwise.
-  }
-  int attr_length(const Node& n) const {  // of the list attributes in an expression, or -1
-    if (n.kind == Node::Name && !is_letter(n.text)) {
-      const AttrValue* v = attrs_.find(n.text);
-      if (const auto* ints = v ? std::get_if<std::vector<int64_t>>(v) : nullptr) return static_cast<int>(ints->size());
-      if (const auto* exprs = v ? std::get_if<std::vector<Expr>>(v) : nullptr) return static_cast<int>(exprs->size());
-    }
-    for (const Node& a : n.args)
-      if (const int length = attr_length(a); length >= 0) return length;
-    return -1;
-  }
-
-  bool unify(const std::vector<std::string>& groups, int length = -1) {
-    for (const std::string& g : groups)
-      if (auto at = length_.find(g); at != length_.end()) length = at->second;
-    bool progress = false;
-    if (length >= 0)
-      for (const std::string& g : groups) progress |= length_.emplace(g, length).second;
-    return progress;
-  }
-
-  bool solve_pattern(const Pattern& p) {
-    int rest = ctx_.rank(p.operand);
-    std::vector<const Axis*> open;
-    bool progress = false;
-    for (const Axis& a : *p.axes) {
-      std::vector<std::string> groups;
-      groups_of(a.expr, groups);
-      if (groups.empty()) {
-        --rest;
-        continue;
-      }
-      if (!a.plain) progress |= unify(groups);
-      auto at = length_.find(groups[0]);
-      if (a.broadcast) {
-        open.push_back(&a);
-      } else if (at == length_.end()) {
-        open.push_back(&a);
-      } else {
-        rest -= at->second;
-      }
-    }
-    if (open.size() != 1 || open[0]->broadcast) return progress;
-    std::vector<std::string> groups;
-    groups_of(open[0]->expr, groups);
-    return unify(groups, std::max(rest, 0)) || progress;
-  }
-
-  // A broadcast group is as long as its longest occurrence; known once all other groups of its patterns are.
-  Status solve_broadcast_lengths() {
-    std::map<std::string, int> longest;
-    for (const Pattern& p : patterns_) {
-      int rest = ctx_.rank(p.operand);
-      const Axis* open = nullptr;
-      for (const Axis& a : *p.axes) {
-        if (a.broadcast && a.group) open = &a;
-        else rest -= length_of(a);
-      }
-      if (open) longest[open->expr.text] = std::max(longest[open->expr.text], rest);
-    }
-    for (const auto& [group, length] : longest) length_.emplace(group, length);
-    return ok();
-  }
-
-  int length_of(const Axis& a) const {
-    std::vector<std::string> groups;
-    groups_of(a.expr, groups);
-    if (groups.empty()) return 1;
-    auto at = length_.find(groups[0]);
-    return at == length_.end() ? 0 : at->second;
-  }
-
-  Status solve_lengths() {
-    for (const Clause& c : rule_.clauses)
-      if (c.kind == Clause::Rank) {
-        DLCB_ASSIGN(Expr e, eval_integer(c.expr, kNoGroup));
-        const auto length = sym_.as_const(e);
-        DLCB_CHECK(length.has_value(), "a rank must be a number");
-        length_[c.name] = static_cast<int>(std::max<int64_t>(*length, 0));
-      }
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (const Pattern& p : patterns_) progress |= solve_pattern(p);
-      for (const Clause& c : rule_.clauses)
-        if (c.kind == Clause::Extent && is_group(c.name)) {
-          std::vector<std::string> groups{c.name};
-          groups_of(c.expr, groups);
-          progress |= unify(groups);
-        }
-      if (progress) continue;
-      for (const Clause& c : rule_.clauses)  // last, a list attribute may say it
-        if (c.kind == Clause::Extent && is_group(c.name) && !length_.contains(c.name))
-          if (const int length = attr_length(c.expr); length >= 0) progress |= unify({c.name}, length);
-    }
-    DLCB_TRY(solve_broadcast_lengths());
-    for (const std::string& g : rule_.groups)
-      if (!length_.contains(g)) length_[g] = 0;
-    for (const Pattern& p : patterns_) {
-      int expected = 0;
-      bool flexible = false;
-      for (const Axis& a : *p.axes) {
-        flexible |= a.broadcast && a.group;
-        expected += length_of(a);
-      }
-      const int rank = ctx_.rank(p.operand);
-      if (flexible ? rank > expected : rank != expected) return rank_error(p, expected);
-    }
-    return ok();
-  }
-
-  Status rank_error(const Pattern& p, int expected) const {
-    return ctx_.fail(DiagKind::RankMismatch, {"operand " + std::to_string(p.operand) + " of " + std::string(ctx_.op.name) + " has rank " +
-                                              std::to_string(ctx_.rank(p.operand)) + ", but rank " + std::to_string(expected) + " is needed"},
-                     p.operand);
-  }
-
-  // ---- extents ----
-  template <class F>
-  void for_each_plain(bool broadcast, const F& f) {
-    for (const Pattern& p : patterns_) {
-      int flexible = ctx_.rank(p.operand);  // what a broadcast group may take up here
-      for (const Axis& a : *p.axes)
-        if (!(a.broadcast && a.group)) flexible -= length_of(a);
-      int axis = 0;
-      for (const Axis& a : *p.axes) {
-        const int full = a.group ? length_.at(a.expr.text) : length_of(a);
-        const int here = a.broadcast && a.group ? flexible : full;
-        if (a.plain && a.broadcast == broadcast)
-          for (int j = 0; j < here; ++j) f(a.expr.text, full - here + j, ctx_.dims(p.operand)[axis + j], p.operand, axis + j);
-        axis += here;
-      }
-    }
-  }
-
-  Status solve_extents() {
-    for_each_plain(false, [&](const std::string& letter, int j, Expr dim, int operand, int axis) {
-      auto& extents = extents_[letter];
-      if (static_cast<int>(extents.size()) <= j) extents.resize(j + 1);
-      if (!extents[j].valid()) extents[j] = dim;
-      else ctx_.require_equal(extents[j], dim, "dims named '" + letter + "' must be equal", operand, axis);
-    });
-    std::map<std::string, std::vector<Expr>> wide;  // extents of letters that only occur marked
-    for_each_plain(true, [&](const std::string& letter, int j, Expr dim, int operand, int axis) {
-      if (auto at = extents_.find(letter); at != extents_.end() && j < static_cast<int>(at->second.size())) {
-        const Expr one = ctx_.constant(1);
-        if (at->second[j] != dim)
-          ctx_.require(sym_.logical_or(sym_.eq(dim, one), sym_.eq(dim, at->second[j])), "the dim must be 1 or equal", operand, axis);
-        return;
-      }
-      auto& extents = wide[letter];
-      extents.resize(std::max<size_t>(extents.size(), j + 1), ctx_.constant(1));
-      extents[j] = ctx_.broadcast_extent(extents[j], dim, operand, axis);
-    });
-    extents_.merge(wide);
-    for (const Clause& c : rule_.clauses) {
-      if (c.kind == Clause::Extent) DLCB_TRY(extent_clause(c));
-      if (c.kind == Clause::Require) DLCB_TRY(require_clause(c));
-    }
-    for (const std::string& letter : rule_.letters)
-      if (is_group(letter)) extents_[letter].resize(length_.at(letter), ctx_.constant(1));
-    return ok();
-  }
-
-  Status extent_clause(const Clause& c) {
-    const bool group = is_group(c.name);
-    const bool given = extents_.contains(c.name);
-    positions_ = group ? length_.at(c.name) : 1;
-    for (int j = 0; j < positions_; ++j) {
-      DLCB_ASSIGN(Expr e, eval_integer(c.expr, group ? j : kNoGroup));
-      e = ctx_.simplify(e);
-      if (given) {
-        ctx_.require_equal(extents_[c.name][j], e, "dims named '" + c.name + "' must be equal");
-      } else {
-        ctx_.require(sym_.le(ctx_.constant(0), e), "a size must not be negative");
-        extents_[c.name].push_back(e);
-      }
-    }
-    if (group) extents_[c.name];  // a group of length 0 has its entry too
-    return ok();
-  }
-
-  Status require_clause(const Clause& c) {
-    std::vector<std::string> groups;
-    groups_of(c.expr, groups);
-    positions_ = groups.empty() ? 1 : length_.at(groups[0]);
-    for (int j = 0; j < positions_; ++j) {
-      DLCB_ASSIGN(Value v, eval(c.expr, groups.empty() ? kNoGroup : j));
-      DLCB_CHECK(v.kind == Value::Integer, "a requirement must be an integer condition");
-      // Blame the first operand: conditions are about the windows that walk over it.
-      ctx_.require(v.integer, c.name, 0);
-    }
-    return ok();
-  }
-
   // ---- evaluation ----
-  Result<Expr> eval_integer(const Node& n, int j) {
+  Result<Expr> eval_integer(const Node& n, int j) override {
     DLCB_ASSIGN(Value v, eval(n, j));
     return to_integer(v);
   }
   Expr to_integer(const Value& v) {
     if (v.kind == Value::Integer) return v.integer;
-    DLCB_CHECK(v.kind == Value::Number && std::floor(v.number) == v.number, "an integer is needed in " + std::string(ctx_.op.name));
+    DLCB_CHECK(v.kind == Value::Number && std::floor(v.number) == v.number,
+               "an integer is needed in " + std::string(ctx_.op.name));
     return ctx_.constant(static_cast<int64_t>(v.number));
   }
   Scalar to_element(const Value& v, DType t) {
@@ -306,16 +75,22 @@ class Instance {
 
   Result<Value> eval(const Node& n, int j) {
     switch (n.kind) {
-      case Node::Number: return number(n.number);
-      case Node::Name: return name(n.text, j);
+      case Node::Number:
+        return number(n.number);
+      case Node::Name:
+        return name(n.text, j);
       case Node::Extent: {
         const auto& extents = extents_.at(n.text);
         return integer(is_group(n.text) ? extents.at(j) : extents.at(0));
       }
-      case Node::Load: return load(n, j);
-      case Node::Call: return call(n, j);
-      case Node::Infix: return infix(n, j);
-      case Node::Reduce: return reduce(n);
+      case Node::Load:
+        return load(n, j);
+      case Node::Call:
+        return call(n, j);
+      case Node::Infix:
+        return infix(n, j);
+      case Node::Reduce:
+        return reduce(n);
     }
     DLCB_CHECK(false, "unknown node");
   }
@@ -338,7 +113,8 @@ class Instance {
     } else {
       DLCB_CHECK(false, "attribute '" + text + "' is not a number");
     }
-    return ctx_.fail(DiagKind::BadAttribute, {text, "has " + std::to_string(size) + " elements, which do not fit the operand's rank"});
+    return ctx_.fail(DiagKind::BadAttribute,
+                     {text, "has " + std::to_string(size) + " elements, which do not fit the operand's rank"});
   }
   bool at_position(int j, size_t size) const { return size == (j == kNoGroup ? 1 : static_cast<size_t>(positions_)); }
 
@@ -383,7 +159,8 @@ class Instance {
   Result<Expr> coordinate(const Axis& a, int j, Expr dim) {
     if (a.expr.kind == Node::Load) {
       DLCB_ASSIGN(Value v, eval(a.expr, kNoGroup));
-      if (is_float(ctx_.scalars.dtype(v.element))) return ctx_.fail(DiagKind::UnsupportedType, {"float (as an index)"}, ctx_.position(a.expr.text));
+      if (is_float(ctx_.scalars.dtype(v.element)))
+        return ctx_.fail(DiagKind::UnsupportedType, {"float (as an index)"}, ctx_.position(a.expr.text));
       return ctx_.gathered(v.element, dim);
     }
     DLCB_ASSIGN(Expr e, eval_integer(a.expr, j));
@@ -402,7 +179,10 @@ class Instance {
     }
     DLCB_ASSIGN(Value body, eval(n.args[0], kNoGroup));
     DLCB_CHECK(body.kind == Value::Element, "a reduction needs elements");
-    const ReduceFn fn = n.text == "sum" ? ReduceFn::Sum : n.text == "prod" ? ReduceFn::Prod : n.text == "min" ? ReduceFn::Min : ReduceFn::Max;
+    const ReduceFn fn = n.text == "sum"    ? ReduceFn::Sum
+                        : n.text == "prod" ? ReduceFn::Prod
+                        : n.text == "min"  ? ReduceFn::Min
+                                           : ReduceFn::Max;
     for (const Axis& a : n.axes) index_.erase(a.expr.text);
     return element(ctx_.scalars.reduce(fn, std::move(symbols), body.element));
   }
@@ -444,7 +224,7 @@ class Instance {
 
   static Result<Value> infix_numbers(const std::string& op, double a, double b) {
     if (op == "+") return number(a + b);
-    if (op == "-" ) return number(a - b);
+    if (op == "-") return number(a - b);
     if (op == "neg") return number(-b);
     if (op == "*") return number(a * b);
     if (op == "/") return number(a / b);
@@ -455,15 +235,17 @@ class Instance {
     if (op == "neg") return unary(Fn::Neg, b.element);
     if (op == ">" || op == ">=") return binary(op == ">" ? Fn::Lt : Fn::Le, b, a);
     if (op == "+" && b.kind == Value::Number && b.number == 0) return a;  // `given(bias[m], 0)` of an absent bias
-    const std::map<std::string_view, Fn> kFns = {{"+", Fn::Add}, {"-", Fn::Sub}, {"*", Fn::Mul}, {"/", Fn::Div}, {"%", Fn::Mod},
-                                                 {"==", Fn::Eq}, {"!=", Fn::Ne}, {"<", Fn::Lt}, {"<=", Fn::Le}};
+    const std::map<std::string_view, Fn> kFns = {{"+", Fn::Add}, {"-", Fn::Sub}, {"*", Fn::Mul},
+                                                 {"/", Fn::Div}, {"%", Fn::Mod}, {"==", Fn::Eq},
+                                                 {"!=", Fn::Ne}, {"<", Fn::Lt},  {"<=", Fn::Le}};
     auto at = kFns.find(op);
     DLCB_CHECK(at != kFns.end(), "'" + op + "' is not for elements");
     return binary(at->second, a, b);
   }
 
   Diagnostic type_error(Fn fn, DType t) const {
-    return ctx_.fail(DiagKind::UnsupportedType, {std::string(dlcb::name_of(t)) + " (" + std::string(name_of(fn)) + " in " + std::string(ctx_.op.name) + ")"});
+    return ctx_.fail(DiagKind::UnsupportedType, {std::string(dlcb::name_of(t)) + " (" + std::string(name_of(fn)) +
+                                                 " in " + std::string(ctx_.op.name) + ")"});
   }
   Result<Value> unary(Fn fn, Scalar a) {
     if (!accepts(fn, ctx_.scalars.dtype(a))) return type_error(fn, ctx_.scalars.dtype(a));
@@ -473,7 +255,8 @@ class Instance {
     const DType t = ctx_.scalars.dtype(a.kind == Value::Element ? a.element : b.element);
     const Scalar x = to_element(a, t), y = to_element(b, t);
     if (ctx_.scalars.dtype(y) != t)
-      return ctx_.fail(DiagKind::UnsupportedType, {std::string(dlcb::name_of(t)) + " with " + std::string(dlcb::name_of(ctx_.scalars.dtype(y)))});
+      return ctx_.fail(DiagKind::UnsupportedType,
+                       {std::string(dlcb::name_of(t)) + " with " + std::string(dlcb::name_of(ctx_.scalars.dtype(y)))});
     if (!accepts(fn, t)) return type_error(fn, t);
     return element(ctx_.scalars.binary(fn, x, y));
   }
@@ -499,7 +282,8 @@ class Instance {
       DLCB_ASSIGN(Value v, eval(a, j));
       args.push_back(v);
     }
-    const bool elements = std::any_of(args.begin(), args.end(), [](const Value& v) { return v.kind == Value::Element; });
+    const bool elements =
+        std::any_of(args.begin(), args.end(), [](const Value& v) { return v.kind == Value::Element; });
     if (!elements) return integer_call(n.text, args);
     for (int f = 0; f <= static_cast<int>(Fn::Shr); ++f) {
       const Fn fn = static_cast<Fn>(f);
@@ -533,12 +317,14 @@ class Instance {
     if (c.kind != Value::Element && a.kind != Value::Element && b.kind != Value::Element)
       return integer(sym_.select(to_integer(c), to_integer(a), to_integer(b)));
     const Scalar test = condition(c);
-    if (ctx_.scalars.dtype(test) != DType::Bool) return ctx_.fail(DiagKind::UnsupportedType, {"a condition that is not bool"});
+    if (ctx_.scalars.dtype(test) != DType::Bool)
+      return ctx_.fail(DiagKind::UnsupportedType, {"a condition that is not bool"});
     DLCB_CHECK(a.kind == Value::Element || b.kind == Value::Element, "select needs an element");
     const DType t = ctx_.scalars.dtype(a.kind == Value::Element ? a.element : b.element);
     const Scalar x = to_element(a, t), y = to_element(b, t);
     if (ctx_.scalars.dtype(y) != t)
-      return ctx_.fail(DiagKind::UnsupportedType, {std::string(dlcb::name_of(t)) + " with " + std::string(dlcb::name_of(ctx_.scalars.dtype(y)))});
+      return ctx_.fail(DiagKind::UnsupportedType,
+                       {std::string(dlcb::name_of(t)) + " with " + std::string(dlcb::name_of(ctx_.scalars.dtype(y)))});
     return element(ctx_.scalars.select(test, x, y));
   }
 
@@ -550,15 +336,7 @@ class Instance {
     return element(v.kind == Value::Element ? ctx_.scalars.cast(*t, v.element) : to_element(v, *t));
   }
 
-  DefineContext& ctx_;
-  sym::Store& sym_;
-  const Rule& rule_;
-  const Attrs& attrs_;
-  std::vector<Pattern> patterns_;
-  std::map<std::string, int> length_;                 // groups
-  int positions_ = 1;                                 // length of the groups being walked: what list attributes must have
-  std::map<std::string, std::vector<Expr>> extents_;  // letters: one; groups: one per position
-  std::map<std::string, std::vector<Expr>> index_;    // of output letters, and of reduction letters while inside
+  std::map<std::string, std::vector<Expr>> index_;  // of output letters, and of reduction letters while inside
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Recursive descent over the index notation. Precedence: comparisons, then + -, then * / // %, then unary minus. The body
-// of a reduction is one product: sum[k] a * b + c is (sum[k] a * b) + c.
+// Recursive descent over the index notation. Precedence: comparisons, then + -, then * / // %, then unary minus. The
+// body of a reduction is one product: sum[k] a * b + c is (sum[k] a * b) + c.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -142,9 +142,12 @@ class Parser {
   Node additive() {
     Node left = multiplicative();
     for (;;) {
-      if (accept("+")) left = infix("+", std::move(left), multiplicative());
-      else if (accept("-")) left = infix("-", std::move(left), multiplicative());
-      else return left;
+      if (accept("+"))
+        left = infix("+", std::move(left), multiplicative());
+      else if (accept("-"))
+        left = infix("-", std::move(left), multiplicative());
+      else
+        return left;
     }
   }
   Node multiplicative() {
@@ -176,7 +179,9 @@ class Parser {
     }
     if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) {
       const size_t start = at_;
-      while (at_ < text_.size() && (std::isdigit(static_cast<unsigned char>(text_[at_])) || (text_[at_] == '.' && !text_.substr(at_).starts_with("..")))) ++at_;
+      while (at_ < text_.size() && (std::isdigit(static_cast<unsigned char>(text_[at_])) ||
+                                    (text_[at_] == '.' && !text_.substr(at_).starts_with(".."))))
+        ++at_;
       n.number = std::stod(std::string(text_.substr(start, at_ - start)));
       return n;
     }

@@ -1,6 +1,6 @@
-// The body is compiled once into steps over registers of kLanes elements; each step is a loop over the lanes, so the cost of
-// dispatch is shared by a block of output elements. What depends on a reduction index is a step inside that reduction's loop,
-// everything else is hoisted out of it.
+// The body is compiled once into steps over registers of kLanes elements; each step is a loop over the lanes, so the
+// cost of dispatch is shared by a block of output elements. What depends on a reduction index is a step inside that
+// reduction's loop, everything else is hoisted out of it.
 #include "ops/reference.h"
 
 #include <algorithm>
@@ -32,7 +32,8 @@ struct Scope {
 
 class Program {
  public:
-  Program(const ScalarStore& store, const ReferenceInputs& inputs) : store_(store), sym_(store.sym()), inputs_(inputs) {}
+  Program(const ScalarStore& store, const ReferenceInputs& inputs)
+      : store_(store), sym_(store.sym()), inputs_(inputs) {}
 
   Result<Tensor> run(const OutputDef& output) {
     DLCB_ASSIGN(Tensor result, allocate(output));
@@ -58,8 +59,10 @@ class Program {
     int64_t size = 1;
     for (Expr d : output.dims) {
       const auto v = sym_.evaluate(d, inputs_.symbol);
-      if (!v || *v < 0) return diag(DiagKind::UnknownShape, {"a result", "the size " + sym::print(sym_, d) + " has no value"});
-      if (*v != 0 && size > (int64_t{1} << 40) / *v) return diag(DiagKind::UnknownShape, {"a result", "it is too large"});
+      if (!v || *v < 0)
+        return diag(DiagKind::UnknownShape, {"a result", "the size " + sym::print(sym_, d) + " has no value"});
+      if (*v != 0 && size > (int64_t{1} << 40) / *v)
+        return diag(DiagKind::UnknownShape, {"a result", "it is too large"});
       size *= *v;
       dims.push_back(*v);
     }
@@ -155,22 +158,35 @@ class Program {
         return [in, out, base = sym_.sum_constant(e), c = std::vector<int64_t>(c.begin(), c.end())](int lanes) {
           for (int n = 0; n < lanes; ++n) {
             auto v = static_cast<uint64_t>(base);
-            for (size_t k = 0; k < in.size(); ++k) v += static_cast<uint64_t>(c[k]) * static_cast<uint64_t>(in[k]->i[n]);
+            for (size_t k = 0; k < in.size(); ++k)
+              v += static_cast<uint64_t>(c[k]) * static_cast<uint64_t>(in[k]->i[n]);
             out->i[n] = static_cast<int64_t>(v);
           }
         };
       }
       case K::Product:
-        return fold(std::move(in), out, [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); });
-      case K::FloorDiv: return fold(std::move(in), out, [](int64_t a, int64_t b) { return b == 0 ? 0 : (a - apply_i(Fn::Mod, DType::I64, a, b)) / b; });
-      case K::Mod: return fold(std::move(in), out, [](int64_t a, int64_t b) { return apply_i(Fn::Mod, DType::I64, a, b); });
-      case K::Min: return fold(std::move(in), out, [](int64_t a, int64_t b) { return std::min(a, b); });
-      case K::Max: return fold(std::move(in), out, [](int64_t a, int64_t b) { return std::max(a, b); });
-      case K::Eq: return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a == b}; });
-      case K::Le: return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a <= b}; });
-      case K::Lt: return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a < b}; });
-      case K::And: return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a && b}; });
-      case K::Or: return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a || b}; });
+        return fold(std::move(in), out, [](int64_t a, int64_t b) {
+          return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+        });
+      case K::FloorDiv:
+        return fold(std::move(in), out,
+                    [](int64_t a, int64_t b) { return b == 0 ? 0 : (a - apply_i(Fn::Mod, DType::I64, a, b)) / b; });
+      case K::Mod:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return apply_i(Fn::Mod, DType::I64, a, b); });
+      case K::Min:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return std::min(a, b); });
+      case K::Max:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return std::max(a, b); });
+      case K::Eq:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a == b}; });
+      case K::Le:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a <= b}; });
+      case K::Lt:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a < b}; });
+      case K::And:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a && b}; });
+      case K::Or:
+        return fold(std::move(in), out, [](int64_t a, int64_t b) { return int64_t{a || b}; });
       case K::Not:
         return [in, out](int lanes) {
           for (int n = 0; n < lanes; ++n) out->i[n] = in[0]->i[n] == 0;
@@ -187,7 +203,8 @@ class Program {
             out->i[n] = static_cast<int64_t>(up ? std::ceil(v) : std::floor(v));
           }
         };
-      default: DLCB_CHECK(false, "unknown expression kind");
+      default:
+        DLCB_CHECK(false, "unknown expression kind");
     }
   }
 
@@ -226,7 +243,8 @@ class Program {
         return [=](int lanes) {
           for (int k = 0; k < lanes; ++k) out->i[k] = wrap_to(t, in[0]->i[k]);
         };
-      case ScalarKind::Cast: return cast_step(from, t, in[0], out);
+      case ScalarKind::Cast:
+        return cast_step(from, t, in[0], out);
       case ScalarKind::Select:
         if (is_float(t))
           return [=](int lanes) {
@@ -235,17 +253,22 @@ class Program {
         return [=](int lanes) {
           for (int k = 0; k < lanes; ++k) out->i[k] = in[in[0]->i[k] ? 1 : 2]->i[k];
         };
-      default: return function_step(n.fn, from, t, in[0], in.back(), out);
+      default:
+        return function_step(n.fn, from, t, in[0], in.back(), out);
     }
   }
 
   static Step cast_step(DType from, DType to, const Register* in, Register* out) {
     return [=](int lanes) {
       for (int k = 0; k < lanes; ++k) {
-        if (is_float(from) && is_float(to)) out->f[k] = round_to(to, in->f[k]);
-        else if (is_float(from)) out->i[k] = float_to_integer(to, in->f[k]);
-        else if (is_float(to)) out->f[k] = integer_to_float(from, in->i[k], to);
-        else out->i[k] = wrap_to(to, in->i[k]);
+        if (is_float(from) && is_float(to))
+          out->f[k] = round_to(to, in->f[k]);
+        else if (is_float(from))
+          out->i[k] = float_to_integer(to, in->f[k]);
+        else if (is_float(to))
+          out->f[k] = integer_to_float(from, in->i[k], to);
+        else
+          out->i[k] = wrap_to(to, in->i[k]);
       }
     };
   }
@@ -287,8 +310,10 @@ class Program {
           inside &= c >= 0 && c < source.dims[a];
           at = at * source.dims[a] + c;
         }
-        if (is_float(source.dtype)) out->f[k] = inside ? read_real(source.dtype, source.bytes.data(), at) : 0;
-        else out->i[k] = inside ? read_integer(source.dtype, source.bytes.data(), at) : 0;
+        if (is_float(source.dtype))
+          out->f[k] = inside ? read_real(source.dtype, source.bytes.data(), at) : 0;
+        else
+          out->i[k] = inside ? read_integer(source.dtype, source.bytes.data(), at) : 0;
       }
     });
     return out;
@@ -302,23 +327,31 @@ class Program {
   }
   static double read_real(DType t, const std::byte* bytes, int64_t at) {
     switch (t) {
-      case DType::F32: return raw<float>(bytes, at);
-      case DType::F64: return raw<double>(bytes, at);
-      case DType::F16: return half_to_double(raw<uint16_t>(bytes, at));
-      default: return bfloat_to_double(raw<uint16_t>(bytes, at));
+      case DType::F32:
+        return raw<float>(bytes, at);
+      case DType::F64:
+        return raw<double>(bytes, at);
+      case DType::F16:
+        return half_to_double(raw<uint16_t>(bytes, at));
+      default:
+        return bfloat_to_double(raw<uint16_t>(bytes, at));
     }
   }
   static int64_t read_integer(DType t, const std::byte* bytes, int64_t at) {
     switch (size_of(t)) {
-      case 1: return wrap_to(t, raw<int8_t>(bytes, at));
-      case 2: return wrap_to(t, raw<int16_t>(bytes, at));
-      case 4: return wrap_to(t, raw<int32_t>(bytes, at));
-      default: return raw<int64_t>(bytes, at);
+      case 1:
+        return wrap_to(t, raw<int8_t>(bytes, at));
+      case 2:
+        return wrap_to(t, raw<int16_t>(bytes, at));
+      case 4:
+        return wrap_to(t, raw<int32_t>(bytes, at));
+      default:
+        return raw<int64_t>(bytes, at);
     }
   }
 
-  // The loop over all combinations of the bound indices. Extents may differ from lane to lane only through outer indices
-  // of reductions, never through output indices: they are read from lane 0.
+  // The loop over all combinations of the bound indices. Extents may differ from lane to lane only through outer
+  // indices of reductions, never through output indices: they are read from lane 0.
   Register* reduce(const ScalarNode& n, size_t scope) {
     std::vector<const Register*> extents;
     for (Expr i : n.coords) extents.push_back(compile(sym_.index_extent(i)));
@@ -344,8 +377,10 @@ class Program {
   }
 
   static void begin(ReduceFn fn, DType t, Register* out, int lanes) {
-    if (is_float(t)) std::fill_n(out->f.begin(), lanes, reduce_identity_f(fn));
-    else std::fill_n(out->i.begin(), lanes, reduce_identity_i(fn, t));
+    if (is_float(t))
+      std::fill_n(out->f.begin(), lanes, reduce_identity_f(fn));
+    else
+      std::fill_n(out->i.begin(), lanes, reduce_identity_i(fn, t));
   }
 
   static void accumulate(ReduceFn fn, DType t, const Register* body, Register* out, int lanes) {
@@ -359,8 +394,8 @@ class Program {
     }
   }
 
-  void loop(size_t depth, const std::vector<const Register*>& extents, const std::vector<Register*>& bound, size_t inner, int lanes,
-            const std::function<void()>& visit) {
+  void loop(size_t depth, const std::vector<const Register*>& extents, const std::vector<Register*>& bound,
+            size_t inner, int lanes, const std::function<void()>& visit) {
     if (depth == extents.size()) {
       for (const Step& step : scopes_[inner].steps) step(lanes);
       return visit();
@@ -376,8 +411,8 @@ class Program {
   const sym::Store& sym_;
   const ReferenceInputs& inputs_;
   std::deque<Register> registers_;
-  std::deque<Scope> scopes_;      // 0: the output's elements; others: reductions
-  std::vector<size_t> open_;      // reductions being compiled, outermost first
+  std::deque<Scope> scopes_;  // 0: the output's elements; others: reductions
+  std::vector<size_t> open_;  // reductions being compiled, outermost first
   std::optional<Diagnostic> missing_;
 };
 
@@ -388,7 +423,8 @@ Result<Tensor> evaluate(const ScalarStore& scalars, const OutputDef& output, con
   return Program(scalars, inputs).run(output);
 }
 
-Result<std::vector<Tensor>> evaluate(const ScalarStore& scalars, const Definition& definition, const ReferenceInputs& inputs) {
+Result<std::vector<Tensor>> evaluate(const ScalarStore& scalars, const Definition& definition,
+                                     const ReferenceInputs& inputs) {
   std::vector<Tensor> out;
   for (const OutputDef& o : definition.outputs) {
     DLCB_ASSIGN(Tensor t, evaluate(scalars, o, inputs));

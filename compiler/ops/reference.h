@@ -1,5 +1,5 @@
-// The CPU reference: evaluates definitions on concrete data. It serves constant folding and tests. Floats are computed in
-// double and rounded to each node's dtype; reductions accumulate in double and round once.
+// The CPU reference: evaluates definitions on concrete data. It serves constant folding and tests. Floats are computed
+// in double and rounded to each node's dtype; reductions accumulate in double and round once.
 #pragma once
 #include <functional>
 #include <optional>
@@ -36,13 +36,14 @@ struct TensorView {
 };
 
 struct ReferenceInputs {
-  std::function<std::optional<TensorView>(ValueId)> tensor;           // every value that the bodies load
-  std::function<std::optional<int64_t>(sym::Expr)> symbol;            // free symbols other than the output indices
+  std::function<std::optional<TensorView>(ValueId)> tensor;  // every value that the bodies load
+  std::function<std::optional<int64_t>(sym::Expr)> symbol;   // free symbols other than the output indices
 };
 
-// One tensor per output. UnknownShape if a tensor or symbol is missing. A Load outside its tensor gives 0 (only lanes that a
-// Select discards may do that).
-Result<std::vector<Tensor>> evaluate(const ScalarStore& scalars, const Definition& definition, const ReferenceInputs& inputs);
+// One tensor per output. UnknownShape if a tensor or symbol is missing. A Load outside its tensor gives 0 (only lanes
+// that a Select discards may do that).
+Result<std::vector<Tensor>> evaluate(const ScalarStore& scalars, const Definition& definition,
+                                     const ReferenceInputs& inputs);
 Result<Tensor> evaluate(const ScalarStore& scalars, const OutputDef& output, const ReferenceInputs& inputs);
 
 }  // namespace dlcb::ops

@@ -9,12 +9,14 @@ namespace {
 
 std::vector<OpDef> join() {
   std::vector<OpDef> all;
-  for (auto family : {pointwise_ops, elementwise_ops, structure_ops, indexing_ops, reduction_ops, contraction_ops, pooling_ops, resize_ops, composite_ops}) {
+  for (auto family : {pointwise_ops, elementwise_ops, structure_ops, indexing_ops, reduction_ops, contraction_ops,
+                      pooling_ops, resize_ops, composite_ops}) {
     const auto ops = family();
     all.insert(all.end(), ops.begin(), ops.end());
   }
   std::sort(all.begin(), all.end(), [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
-  for (size_t i = 1; i < all.size(); ++i) DLCB_CHECK(all[i - 1].name != all[i].name, "operator declared twice: " + std::string(all[i].name));
+  for (size_t i = 1; i < all.size(); ++i)
+    DLCB_CHECK(all[i - 1].name != all[i].name, "operator declared twice: " + std::string(all[i].name));
   return all;
 }
 
@@ -27,7 +29,8 @@ std::span<const OpDef> all_ops() {
 
 const OpDef* find_op(std::string_view name) {
   const auto all = all_ops();
-  auto at = std::lower_bound(all.begin(), all.end(), name, [](const OpDef& o, std::string_view n) { return o.name < n; });
+  auto at =
+      std::lower_bound(all.begin(), all.end(), name, [](const OpDef& o, std::string_view n) { return o.name < n; });
   return at != all.end() && at->name == name ? &*at : nullptr;
 }
 

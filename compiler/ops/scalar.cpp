@@ -1,6 +1,6 @@
-// Construction of scalar expressions. The point of care is binders: a Reduce names its indices by (nesting height, position,
-// extent), so alpha-equivalent expressions are one node, and a name is skipped when it is free in the body, so that no
-// substitution captures.
+// Construction of scalar expressions. The point of care is binders: a Reduce names its indices by (nesting height,
+// position, extent), so alpha-equivalent expressions are one node, and a name is skipped when it is free in the body,
+// so that no substitution captures.
 #include "ops/scalar.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ std::string hex8(uint64_t v) {
 
 bool same(const ScalarNode& a, const ScalarNode& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.fn == b.fn && a.reduce == b.reduce &&
-         std::bit_cast<uint64_t>(a.f) == std::bit_cast<uint64_t>(b.f) && a.i == b.i && a.value == b.value && a.index == b.index &&
-         a.coords == b.coords && a.operands == b.operands;
+         std::bit_cast<uint64_t>(a.f) == std::bit_cast<uint64_t>(b.f) && a.i == b.i && a.value == b.value &&
+         a.index == b.index && a.coords == b.coords && a.operands == b.operands;
 }
 
 }  // namespace
@@ -42,7 +42,8 @@ sym::Expr ScalarStore::Impl::bound_index(sym::Store& sym, uint32_t height, uint3
   auto [at, fresh] = bound.try_emplace({height, position, extent.id});
   if (fresh) {
     // The name enters content hashes, so it is made of what identifies the index and nothing else.
-    const std::string name = (height ? "r" + std::to_string(height) : "t") + "_" + std::to_string(position) + "_" + hex8(sym.content_hash(extent));
+    const std::string name = (height ? "r" + std::to_string(height) : "t") + "_" + std::to_string(position) + "_" +
+                             hex8(sym.content_hash(extent));
     at->second = sym.index(name, extent);
     bound_height[at->second.id] = height;
   }
@@ -87,7 +88,8 @@ Scalar ScalarStore::Impl::intern(const sym::Store& sym, ScalarNode node) {
     k.height = std::max(k.height, known[s.id].height);
   }
   if (node.kind == ScalarKind::Reduce) {
-    std::erase_if(k.free, [&](sym::Expr s) { return std::find(node.coords.begin(), node.coords.end(), s) != node.coords.end(); });
+    std::erase_if(
+        k.free, [&](sym::Expr s) { return std::find(node.coords.begin(), node.coords.end(), s) != node.coords.end(); });
     for (sym::Expr bound_symbol : node.coords) {
       h = mix(h, sym.content_hash(bound_symbol));
       const sym::Expr extent = sym.index_extent(bound_symbol);
@@ -162,7 +164,8 @@ struct Fold {  // what the folding rules need to see of an operand
   const ScalarNode& n;
   bool is_const() const { return n.kind == ScalarKind::ConstF || n.kind == ScalarKind::ConstI; }
   bool is(double v) const {
-    return n.kind == ScalarKind::ConstF ? n.f == v && !(v == 0 && std::signbit(n.f)) : n.kind == ScalarKind::ConstI && n.i == v;
+    return n.kind == ScalarKind::ConstF ? n.f == v && !(v == 0 && std::signbit(n.f))
+                                        : n.kind == ScalarKind::ConstI && n.i == v;
   }
   bool has_expr() const { return n.kind == ScalarKind::Index || n.kind == ScalarKind::ConstI; }
 };
@@ -174,23 +177,36 @@ sym::Expr expr_of(sym::Store& sym, const ScalarNode& n) {
 // Integer functions that sym can express, over expressions.
 std::optional<sym::Expr> as_expr(sym::Store& sym, Fn fn, sym::Expr a, sym::Expr b) {
   switch (fn) {
-    case Fn::Add: return sym.add(a, b);
-    case Fn::Sub: return sym.sub(a, b);
-    case Fn::Mul: return sym.mul(a, b);
-    case Fn::Min: return sym.min(a, b);
-    case Fn::Max: return sym.max(a, b);
-    case Fn::Eq: return sym.eq(a, b);
-    case Fn::Ne: return sym.ne(a, b);
-    case Fn::Lt: return sym.lt(a, b);
-    case Fn::Le: return sym.le(a, b);
-    case Fn::And: return sym.logical_and(a, b);
-    case Fn::Or: return sym.logical_or(a, b);
-    case Fn::Mod: return sym.mod(a, b);
+    case Fn::Add:
+      return sym.add(a, b);
+    case Fn::Sub:
+      return sym.sub(a, b);
+    case Fn::Mul:
+      return sym.mul(a, b);
+    case Fn::Min:
+      return sym.min(a, b);
+    case Fn::Max:
+      return sym.max(a, b);
+    case Fn::Eq:
+      return sym.eq(a, b);
+    case Fn::Ne:
+      return sym.ne(a, b);
+    case Fn::Lt:
+      return sym.lt(a, b);
+    case Fn::Le:
+      return sym.le(a, b);
+    case Fn::And:
+      return sym.logical_and(a, b);
+    case Fn::Or:
+      return sym.logical_or(a, b);
+    case Fn::Mod:
+      return sym.mod(a, b);
     case Fn::Div:
     case Fn::Rem:  // truncation equals floor for operands of one sign
       if (sym.bounds(a).lo < 0 || sym.bounds(b).lo < 0) return std::nullopt;
       return fn == Fn::Div ? sym.floordiv(a, b) : sym.mod(a, b);
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -211,7 +227,8 @@ Scalar ScalarStore::unary(Fn fn, Scalar a) {
     if (fn == Fn::Not) return index(t, sym_->logical_not(f.n.index));
     if (fn == Fn::Neg && holds(*sym_, t, sym_->neg(f.n.index))) return index(t, sym_->neg(f.n.index));
   }
-  if (f.n.kind == ScalarKind::Unary && f.n.fn == fn && (fn == Fn::Neg || fn == Fn::Not || fn == Fn::BitNot)) return f.n.operands[0];
+  if (f.n.kind == ScalarKind::Unary && f.n.fn == fn && (fn == Fn::Neg || fn == Fn::Not || fn == Fn::BitNot))
+    return f.n.operands[0];
   ScalarNode n{.kind = ScalarKind::Unary, .dtype = result};
   n.fn = fn;
   n.operands = {a};
@@ -221,12 +238,14 @@ Scalar ScalarStore::unary(Fn fn, Scalar a) {
 Scalar ScalarStore::binary(Fn fn, Scalar a, Scalar b) {
   const Fold x{node(a)}, y{node(b)};
   const DType t = x.n.dtype;
-  DLCB_CHECK(!is_unary(fn) && t == y.n.dtype && accepts(fn, t),
-             std::string(name_of(fn)) + " of " + std::string(dlcb::name_of(t)) + " and " + std::string(dlcb::name_of(y.n.dtype)));
+  DLCB_CHECK(!is_unary(fn) && t == y.n.dtype && accepts(fn, t), std::string(name_of(fn)) + " of " +
+                                                                    std::string(dlcb::name_of(t)) + " and " +
+                                                                    std::string(dlcb::name_of(y.n.dtype)));
   const DType result = result_type(fn, t);
   if (x.is_const() && y.is_const()) {
     if (!is_float(t)) return constant_i(result, apply_i(fn, t, x.n.i, y.n.i));
-    return result == DType::Bool ? constant_i(result, apply_test(fn, x.n.f, y.n.f)) : constant_f(result, apply_f(fn, t, x.n.f, y.n.f));
+    return result == DType::Bool ? constant_i(result, apply_test(fn, x.n.f, y.n.f))
+                                 : constant_f(result, apply_f(fn, t, x.n.f, y.n.f));
   }
   if (x.has_expr() && y.has_expr() && t != DType::U64) {
     auto e = as_expr(*sym_, fn, expr_of(*sym_, x.n), expr_of(*sym_, y.n));
@@ -266,7 +285,8 @@ Scalar ScalarStore::cast(DType t, Scalar a) {
   const ScalarNode& x = node(a);
   if (x.dtype == t) return a;
   if (x.kind == ScalarKind::ConstF) return is_float(t) ? constant_f(t, x.f) : constant_i(t, float_to_integer(t, x.f));
-  if (x.kind == ScalarKind::ConstI) return is_float(t) ? constant_f(t, integer_to_float(x.dtype, x.i, t)) : constant_i(t, x.i);
+  if (x.kind == ScalarKind::ConstI)
+    return is_float(t) ? constant_f(t, integer_to_float(x.dtype, x.i, t)) : constant_i(t, x.i);
   if (x.kind == ScalarKind::Index) {
     if (t == DType::Bool) return index(t, sym_->ne(x.index, sym_->constant(0)));
     if (is_integer(t) && holds(*sym_, t, x.index)) return index(t, x.index);
@@ -295,7 +315,8 @@ Scalar ScalarStore::reduce(ReduceFn fn, std::vector<sym::Expr> indices, Scalar b
   // Rename to the canonical indices of the lowest height above every reduction inside whose names are not free here.
   auto canonical = [&](uint32_t height) {
     std::vector<sym::Expr> names;
-    for (uint32_t p = 0; p < indices.size(); ++p) names.push_back(impl_->bound_index(*sym_, height, p, sym_->index_extent(indices[p])));
+    for (uint32_t p = 0; p < indices.size(); ++p)
+      names.push_back(impl_->bound_index(*sym_, height, p, sym_->index_extent(indices[p])));
     return names;
   };
   if (canonical(impl_->known[body.id].height + 1) != indices) {
@@ -307,7 +328,8 @@ Scalar ScalarStore::reduce(ReduceFn fn, std::vector<sym::Expr> indices, Scalar b
       indices = to;
     };
     // A canonical name that was bound elsewhere first becomes a stand-in, so that it does not push inner names up.
-    const bool reused = std::any_of(indices.begin(), indices.end(), [&](sym::Expr i) { return impl_->bound_height.contains(i.id); });
+    const bool reused =
+        std::any_of(indices.begin(), indices.end(), [&](sym::Expr i) { return impl_->bound_height.contains(i.id); });
     if (reused) {
       std::vector<sym::Expr> stand_ins;
       for (sym::Expr i : indices) {
@@ -341,8 +363,9 @@ sym::Expr ScalarStore::as_coordinate(Scalar integer, sym::Bounds bounds) {
   DLCB_CHECK(!is_float(n.dtype), "a coordinate must be an integer");
   if (n.kind == ScalarKind::ConstI) return sym_->constant(n.i);
   if (n.kind == ScalarKind::Index) return n.index;
-  if (n.kind == ScalarKind::Cast && size_of(n.dtype) >= size_of(dtype(n.operands[0])) && dtype(n.operands[0]) != DType::U64 &&
-      !is_float(dtype(n.operands[0])) && lowest_integer(n.dtype) <= lowest_integer(dtype(n.operands[0])))
+  if (n.kind == ScalarKind::Cast && size_of(n.dtype) >= size_of(dtype(n.operands[0])) &&
+      dtype(n.operands[0]) != DType::U64 && !is_float(dtype(n.operands[0])) &&
+      lowest_integer(n.dtype) <= lowest_integer(dtype(n.operands[0])))
     return as_coordinate(n.operands[0], bounds);  // widening
   if (auto at = impl_->symbol_of.find(integer.id); at != impl_->symbol_of.end()) return at->second;
   const uint64_t hash = content_hash(integer);

@@ -13,18 +13,18 @@ namespace dlcb::ops {
 struct ScalarStore::Impl {
   struct Known {
     uint64_t hash = 0;
-    uint32_t height = 0;           // reductions nested inside, at most
-    std::vector<sym::Expr> free;   // sorted by id
+    uint32_t height = 0;          // reductions nested inside, at most
+    std::vector<sym::Expr> free;  // sorted by id
   };
-  std::deque<ScalarNode> nodes;    // a deque: references from node() stay valid
-  std::vector<Known> known;        // by scalar id
+  std::deque<ScalarNode> nodes;  // a deque: references from node() stay valid
+  std::vector<Known> known;      // by scalar id
   std::unordered_multimap<uint64_t, uint32_t> by_hash;
 
   std::unordered_map<uint32_t, sym::Expr> symbol_of;  // scalar id -> its Data symbol
   std::unordered_map<uint32_t, Scalar> binding_of;    // Data symbol id -> scalar
 
-  // Bound indices. Canonical ones are keyed by (height, position, extent); stand-ins (height 0) are used while a binder is
-  // being renamed and never occur in a finished expression.
+  // Bound indices. Canonical ones are keyed by (height, position, extent); stand-ins (height 0) are used while a binder
+  // is being renamed and never occur in a finished expression.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, sym::Expr> bound;
   std::unordered_map<uint32_t, uint32_t> bound_height;  // symbol id -> height; 0 for stand-ins
 

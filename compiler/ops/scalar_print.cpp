@@ -1,5 +1,5 @@
-// The text form of scalar expressions. Bound indices are shown as k0, k1, ... and coordinates read from data as {scalar},
-// since the names that carry them inside are hashes.
+// The text form of scalar expressions. Bound indices are shown as k0, k1, ... and coordinates read from data as
+// {scalar}, since the names that carry them inside are hashes.
 #include <fmt/format.h>
 
 #include "base/diagnostic.h"
@@ -17,17 +17,25 @@ class Printer {
   std::string run(Scalar s) {
     const ScalarNode& n = store_.node(s);
     switch (n.kind) {
-      case ScalarKind::ConstF: return fmt::format("{}", n.f);
-      case ScalarKind::ConstI: return n.dtype == DType::Bool ? (n.i ? "true" : "false") : fmt::format("{}", n.i);
+      case ScalarKind::ConstF:
+        return fmt::format("{}", n.f);
+      case ScalarKind::ConstI:
+        return n.dtype == DType::Bool ? (n.i ? "true" : "false") : fmt::format("{}", n.i);
       case ScalarKind::Index:
-        return n.dtype == DType::Bool ? fmt::format("({})", expr(n.index)) : fmt::format("index<{}>({})", dlcb::name_of(n.dtype), expr(n.index));
-      case ScalarKind::Load: return fmt::format("{}[{}]", name_of_value_(n.value), exprs(n.coords));
-      case ScalarKind::Unary: return n.fn == Fn::Neg ? "-" + atom(n.operands[0]) : fmt::format("{}({})", name_of(n.fn), run(n.operands[0]));
-      case ScalarKind::Binary: return binary(n);
+        return n.dtype == DType::Bool ? fmt::format("({})", expr(n.index))
+                                      : fmt::format("index<{}>({})", dlcb::name_of(n.dtype), expr(n.index));
+      case ScalarKind::Load:
+        return fmt::format("{}[{}]", name_of_value_(n.value), exprs(n.coords));
+      case ScalarKind::Unary:
+        return n.fn == Fn::Neg ? "-" + atom(n.operands[0]) : fmt::format("{}({})", name_of(n.fn), run(n.operands[0]));
+      case ScalarKind::Binary:
+        return binary(n);
       case ScalarKind::Select:
         return fmt::format("select({}, {}, {})", run(n.operands[0]), run(n.operands[1]), run(n.operands[2]));
-      case ScalarKind::Cast: return fmt::format("cast<{}>({})", dlcb::name_of(n.dtype), run(n.operands[0]));
-      case ScalarKind::Reduce: return reduce(n);
+      case ScalarKind::Cast:
+        return fmt::format("cast<{}>({})", dlcb::name_of(n.dtype), run(n.operands[0]));
+      case ScalarKind::Reduce:
+        return reduce(n);
     }
     DLCB_CHECK(false, "unknown scalar kind");
   }
@@ -35,21 +43,31 @@ class Printer {
  private:
   static std::string_view infix(Fn fn) {
     switch (fn) {
-      case Fn::Add: return "+";
-      case Fn::Sub: return "-";
-      case Fn::Mul: return "*";
-      case Fn::Div: return "/";
-      case Fn::Eq: return "==";
-      case Fn::Ne: return "!=";
-      case Fn::Lt: return "<";
-      case Fn::Le: return "<=";
-      default: return "";
+      case Fn::Add:
+        return "+";
+      case Fn::Sub:
+        return "-";
+      case Fn::Mul:
+        return "*";
+      case Fn::Div:
+        return "/";
+      case Fn::Eq:
+        return "==";
+      case Fn::Ne:
+        return "!=";
+      case Fn::Lt:
+        return "<";
+      case Fn::Le:
+        return "<=";
+      default:
+        return "";
     }
   }
 
   std::string atom(Scalar s) {
     const ScalarNode& n = store_.node(s);
-    const bool loose = (n.kind == ScalarKind::Binary && !infix(n.fn).empty()) || (n.kind == ScalarKind::Unary && n.fn == Fn::Neg);
+    const bool loose =
+        (n.kind == ScalarKind::Binary && !infix(n.fn).empty()) || (n.kind == ScalarKind::Unary && n.fn == Fn::Neg);
     return loose ? "(" + run(s) + ")" : run(s);
   }
 

@@ -1,5 +1,6 @@
-// Substitution of coordinates and of loads. Both walk the expression once, share results through a memo, follow data bindings
-// into coordinates, and rebuild reductions through the store, which renames bound indices where capture threatens.
+// Substitution of coordinates and of loads. Both walk the expression once, share results through a memo, follow data
+// bindings into coordinates, and rebuild reductions through the store, which renames bound indices where capture
+// threatens.
 #include <algorithm>
 
 #include "base/diagnostic.h"
@@ -37,7 +38,9 @@ class Rewriter {
 
  protected:
   virtual bool unchanged(Scalar) { return false; }
-  virtual Scalar load(const ScalarNode& n, std::vector<sym::Expr> coords) { return store_.load(n.dtype, n.value, std::move(coords)); }
+  virtual Scalar load(const ScalarNode& n, std::vector<sym::Expr> coords) {
+    return store_.load(n.dtype, n.value, std::move(coords));
+  }
   virtual Scalar reduce(const ScalarNode& n) { return store_.reduce(n.reduce, n.coords, run(n.operands[0])); }
   // A data symbol follows its binding.
   virtual sym::Expr symbol(sym::Expr s) {
@@ -55,14 +58,17 @@ class Rewriter {
     const ScalarNode& n = store_.node(s);
     switch (n.kind) {
       case ScalarKind::ConstF:
-      case ScalarKind::ConstI: return s;
-      case ScalarKind::Index: return store_.index(n.dtype, run(n.index));
+      case ScalarKind::ConstI:
+        return s;
+      case ScalarKind::Index:
+        return store_.index(n.dtype, run(n.index));
       case ScalarKind::Load: {
         std::vector<sym::Expr> coords;
         for (sym::Expr c : n.coords) coords.push_back(run(c));
         return load(n, std::move(coords));
       }
-      case ScalarKind::Unary: return store_.unary(n.fn, run(n.operands[0]));
+      case ScalarKind::Unary:
+        return store_.unary(n.fn, run(n.operands[0]));
       case ScalarKind::Binary: {
         const Scalar a = run(n.operands[0]);
         return store_.binary(n.fn, a, run(n.operands[1]));
@@ -71,8 +77,10 @@ class Rewriter {
         const Scalar c = run(n.operands[0]), a = run(n.operands[1]);
         return store_.select(c, a, run(n.operands[2]));
       }
-      case ScalarKind::Cast: return store_.cast(n.dtype, run(n.operands[0]));
-      case ScalarKind::Reduce: return reduce(n);
+      case ScalarKind::Cast:
+        return store_.cast(n.dtype, run(n.operands[0]));
+      case ScalarKind::Reduce:
+        return reduce(n);
     }
     DLCB_CHECK(false, "unknown scalar kind");
   }
@@ -147,7 +155,8 @@ Scalar ScalarStore::substitute(Scalar s, const SymbolMap& by_symbol_id) {
   return by_symbol_id.empty() ? s : Substitution(*this, by_symbol_id).run(s);
 }
 
-Scalar ScalarStore::inline_load(Scalar s, ValueId value, const std::function<Scalar(std::span<const sym::Expr>)>& make) {
+Scalar ScalarStore::inline_load(Scalar s, ValueId value,
+                                const std::function<Scalar(std::span<const sym::Expr>)>& make) {
   return Inliner(*this, value, make).run(s);
 }
 

@@ -26,8 +26,12 @@ class Clamp {
     return at_most(at_least(counted, low), high);
   }
 
-  Expr at_least(Expr e, Expr low) { return facts_.proves(s_.le(low, e)) ? e : facts_.proves(s_.le(e, low)) ? low : s_.max(e, low); }
-  Expr at_most(Expr e, Expr high) { return facts_.proves(s_.le(e, high)) ? e : facts_.proves(s_.le(high, e)) ? high : s_.min(e, high); }
+  Expr at_least(Expr e, Expr low) {
+    return facts_.proves(s_.le(low, e)) ? e : facts_.proves(s_.le(e, low)) ? low : s_.max(e, low);
+  }
+  Expr at_most(Expr e, Expr high) {
+    return facts_.proves(s_.le(e, high)) ? e : facts_.proves(s_.le(high, e)) ? high : s_.min(e, high);
+  }
 
  private:
   const sym::Facts& facts_;
@@ -59,8 +63,10 @@ Expr inferred_dim(const sym::Facts& facts, std::span<const Expr> in, std::span<c
   std::vector<Expr> top(in.begin(), in.end()), bottom;
   for (Expr d : others) {
     auto same = std::find_if(top.begin(), top.end(), [&](Expr t) { return t == d || facts.equal(t, d); });
-    if (same != top.end()) top.erase(same);
-    else bottom.push_back(d);
+    if (same != top.end())
+      top.erase(same);
+    else
+      bottom.push_back(d);
   }
   const Expr product = s.mul(top);
   return bottom.empty() ? product : facts.simplify(s.floordiv(product, s.mul(bottom)));

@@ -1,5 +1,5 @@
-// Rules of ONNX and numpy for sizes that a model states loosely: slice bounds that count from the end or reach beyond the
-// tensor, and the -1 of a reshape. Frontends use them to make the attributes that the operators take.
+// Rules of ONNX and numpy for sizes that a model states loosely: slice bounds that count from the end or reach beyond
+// the tensor, and the -1 of a reshape. Frontends use them to make the attributes that the operators take.
 #pragma once
 #include <span>
 
@@ -15,8 +15,8 @@ struct SliceRange {
 // least 2^31 - 1 in size mean "to the end" (or beginning). Folded as far as `facts` prove.
 SliceRange clamp_slice(const sym::Facts& facts, sym::Expr start, sym::Expr end, int64_t step, sym::Expr dim);
 
-// The dim that a reshape's -1 stands for: the product of `in` divided by that of the other output dims, after cancelling
-// dims that occur on both sides (so [N, 512, 1, 1] to [N, -1] gives 512 and stays right for N = 0).
+// The dim that a reshape's -1 stands for: the product of `in` divided by that of the other output dims, after
+// cancelling dims that occur on both sides (so [N, 512, 1, 1] to [N, -1] gives 512 and stays right for N = 0).
 sym::Expr inferred_dim(const sym::Facts& facts, std::span<const sym::Expr> in, std::span<const sym::Expr> others);
 
 }  // namespace dlcb::ops

@@ -24,18 +24,26 @@ class Evaluator {
   Maybe run(Scalar s) {
     const ScalarNode& n = scalars_.node(s);
     switch (n.kind) {
-      case ScalarKind::ConstF: return number(n.f);
-      case ScalarKind::ConstI: return integer(s_.constant(n.i));
+      case ScalarKind::ConstF:
+        return number(n.f);
+      case ScalarKind::ConstI:
+        return integer(s_.constant(n.i));
       case ScalarKind::Index: {
         auto e = run(n.index);
         return e ? integer(*e) : std::nullopt;
       }
-      case ScalarKind::Load: return load(n);
-      case ScalarKind::Unary: return is_float(scalars_.dtype(n.operands[0])) ? unary_real(n) : unary_integer(n);
-      case ScalarKind::Binary: return is_float(scalars_.dtype(n.operands[0])) ? binary_real(n) : binary_integer(n);
-      case ScalarKind::Select: return select(n);
-      case ScalarKind::Cast: return cast(n);
-      case ScalarKind::Reduce: return reduce(n, 0);
+      case ScalarKind::Load:
+        return load(n);
+      case ScalarKind::Unary:
+        return is_float(scalars_.dtype(n.operands[0])) ? unary_real(n) : unary_integer(n);
+      case ScalarKind::Binary:
+        return is_float(scalars_.dtype(n.operands[0])) ? binary_real(n) : binary_integer(n);
+      case ScalarKind::Select:
+        return select(n);
+      case ScalarKind::Cast:
+        return cast(n);
+      case ScalarKind::Reduce:
+        return reduce(n, 0);
     }
     return std::nullopt;
   }
@@ -89,13 +97,18 @@ class Evaluator {
     if (!a) return std::nullopt;
     const Expr zero = s_.constant(0), one = s_.constant(1);
     switch (n.fn) {
-      case Fn::Neg: return integer(s_.neg(a->expr));
-      case Fn::Abs: return integer(s_.max(a->expr, s_.neg(a->expr)));
-      case Fn::Sign: return integer(s_.sub(s_.lt(zero, a->expr), s_.lt(a->expr, zero)));
-      case Fn::Not: return integer(s_.logical_not(a->expr));
+      case Fn::Neg:
+        return integer(s_.neg(a->expr));
+      case Fn::Abs:
+        return integer(s_.max(a->expr, s_.neg(a->expr)));
+      case Fn::Sign:
+        return integer(s_.sub(s_.lt(zero, a->expr), s_.lt(a->expr, zero)));
+      case Fn::Not:
+        return integer(s_.logical_not(a->expr));
       case Fn::BitNot:
         return n.dtype == DType::Bool ? integer(s_.logical_not(a->expr)) : integer(s_.sub(s_.neg(a->expr), one));
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -108,22 +121,38 @@ class Evaluator {
     if (auto c = s_.as_const(x), d = s_.as_const(y); c && d) return integer(s_.constant(apply_i(n.fn, t, *c, *d)));
     const bool positive = facts_.proves(s_.le(zero, x)) && facts_.proves(s_.lt(zero, y));
     switch (n.fn) {
-      case Fn::Add: return integer(s_.add(x, y));
-      case Fn::Sub: return integer(s_.sub(x, y));
-      case Fn::Mul: return integer(s_.mul(x, y));
-      case Fn::Div: return divide(x, y);
-      case Fn::Mod: return integer(s_.mod(x, y));
-      case Fn::Rem: return positive ? integer(s_.mod(x, y)) : std::nullopt;
-      case Fn::Min: return integer(s_.min(x, y));
-      case Fn::Max: return integer(s_.max(x, y));
-      case Fn::Eq: return integer(s_.eq(x, y));
-      case Fn::Ne: return integer(s_.ne(x, y));
-      case Fn::Lt: return integer(s_.lt(x, y));
-      case Fn::Le: return integer(s_.le(x, y));
-      case Fn::And: return integer(s_.logical_and(x, y));
-      case Fn::Or: return integer(s_.logical_or(x, y));
-      case Fn::Xor: return integer(s_.ne(x, y));
-      default: return std::nullopt;
+      case Fn::Add:
+        return integer(s_.add(x, y));
+      case Fn::Sub:
+        return integer(s_.sub(x, y));
+      case Fn::Mul:
+        return integer(s_.mul(x, y));
+      case Fn::Div:
+        return divide(x, y);
+      case Fn::Mod:
+        return integer(s_.mod(x, y));
+      case Fn::Rem:
+        return positive ? integer(s_.mod(x, y)) : std::nullopt;
+      case Fn::Min:
+        return integer(s_.min(x, y));
+      case Fn::Max:
+        return integer(s_.max(x, y));
+      case Fn::Eq:
+        return integer(s_.eq(x, y));
+      case Fn::Ne:
+        return integer(s_.ne(x, y));
+      case Fn::Lt:
+        return integer(s_.lt(x, y));
+      case Fn::Le:
+        return integer(s_.le(x, y));
+      case Fn::And:
+        return integer(s_.logical_and(x, y));
+      case Fn::Or:
+        return integer(s_.logical_or(x, y));
+      case Fn::Xor:
+        return integer(s_.ne(x, y));
+      default:
+        return std::nullopt;
     }
   }
 
@@ -150,12 +179,19 @@ class Evaluator {
       return number(apply_f(n.fn, t, *c));
     }
     switch (n.fn) {
-      case Fn::Neg: return Element{a->expr, -a->scale};
-      case Fn::Floor: return integer(s_.floor_scale(a->expr, a->scale));
-      case Fn::Ceil: return integer(s_.ceil_scale(a->expr, a->scale));
-      case Fn::Round: return as_integer(*a) ? integer(*as_integer(*a)) : std::nullopt;
-      case Fn::IsNan: case Fn::IsInf: return integer(s_.constant(0));
-      default: return std::nullopt;
+      case Fn::Neg:
+        return Element{a->expr, -a->scale};
+      case Fn::Floor:
+        return integer(s_.floor_scale(a->expr, a->scale));
+      case Fn::Ceil:
+        return integer(s_.ceil_scale(a->expr, a->scale));
+      case Fn::Round:
+        return as_integer(*a) ? integer(*as_integer(*a)) : std::nullopt;
+      case Fn::IsNan:
+      case Fn::IsInf:
+        return integer(s_.constant(0));
+      default:
+        return std::nullopt;
     }
   }
 
@@ -175,16 +211,26 @@ class Evaluator {
     if (n.fn == Fn::Div && x && y) return divide_exactly(*x, *y);
     if (x && y) {
       switch (n.fn) {
-        case Fn::Add: return integer(s_.add(*x, *y));
-        case Fn::Sub: return integer(s_.sub(*x, *y));
-        case Fn::Mul: return integer(s_.mul(*x, *y));
-        case Fn::Min: return integer(s_.min(*x, *y));
-        case Fn::Max: return integer(s_.max(*x, *y));
-        case Fn::Eq: return integer(s_.eq(*x, *y));
-        case Fn::Ne: return integer(s_.ne(*x, *y));
-        case Fn::Lt: return integer(s_.lt(*x, *y));
-        case Fn::Le: return integer(s_.le(*x, *y));
-        default: return std::nullopt;
+        case Fn::Add:
+          return integer(s_.add(*x, *y));
+        case Fn::Sub:
+          return integer(s_.sub(*x, *y));
+        case Fn::Mul:
+          return integer(s_.mul(*x, *y));
+        case Fn::Min:
+          return integer(s_.min(*x, *y));
+        case Fn::Max:
+          return integer(s_.max(*x, *y));
+        case Fn::Eq:
+          return integer(s_.eq(*x, *y));
+        case Fn::Ne:
+          return integer(s_.ne(*x, *y));
+        case Fn::Lt:
+          return integer(s_.lt(*x, *y));
+        case Fn::Le:
+          return integer(s_.le(*x, *y));
+        default:
+          return std::nullopt;
       }
     }
     if (a->scale == b->scale && n.fn == Fn::Add) return Element{s_.add(a->expr, b->expr), a->scale};
@@ -234,7 +280,8 @@ class Evaluator {
     const auto extent = e ? s_.as_const(*e) : std::nullopt;
     if (!extent || *extent > 1024) return std::nullopt;
     const bool real = is_float(n.dtype);
-    Maybe total = real ? Maybe(number(reduce_identity_f(n.reduce))) : integer(s_.constant(reduce_identity_i(n.reduce, n.dtype)));
+    Maybe total =
+        real ? Maybe(number(reduce_identity_f(n.reduce))) : integer(s_.constant(reduce_identity_i(n.reduce, n.dtype)));
     for (int64_t v = 0; v < *extent; ++v) {
       set(n.coords[depth], v);
       Maybe here = reduce(n, depth + 1);
@@ -252,10 +299,14 @@ class Evaluator {
       return c && d ? Maybe(number(apply_f(combine_fn(fn), DType::F64, *c, *d))) : std::nullopt;
     }
     switch (fn) {
-      case ReduceFn::Sum: return integer(s_.add(*x, *y));
-      case ReduceFn::Prod: return integer(s_.mul(*x, *y));
-      case ReduceFn::Min: return integer(s_.min(*x, *y));
-      default: return integer(s_.max(*x, *y));
+      case ReduceFn::Sum:
+        return integer(s_.add(*x, *y));
+      case ReduceFn::Prod:
+        return integer(s_.mul(*x, *y));
+      case ReduceFn::Min:
+        return integer(s_.min(*x, *y));
+      default:
+        return integer(s_.max(*x, *y));
     }
   }
 
@@ -269,10 +320,9 @@ class Evaluator {
 
 }  // namespace
 
-std::optional<std::vector<Element>> evaluate_symbolic(ScalarStore& scalars, const sym::Facts& facts, const OutputDef& output,
-                                                      std::span<const Operand> operands,
-                                                      const std::function<const std::vector<Element>*(ValueId)>& elements_of,
-                                                      int64_t max_elements) {
+std::optional<std::vector<Element>> evaluate_symbolic(
+    ScalarStore& scalars, const sym::Facts& facts, const OutputDef& output, std::span<const Operand> operands,
+    const std::function<const std::vector<Element>*(ValueId)>& elements_of, int64_t max_elements) {
   if (!output.body.valid()) return std::nullopt;
   std::vector<int64_t> dims;
   int64_t size = 1;

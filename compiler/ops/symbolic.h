@@ -1,5 +1,5 @@
-// Symbolic evaluation of small tensors: what a shape computation yields, as expressions. A float in such a computation is an
-// expression times a number, so that floor(cast(N) * 0.5) becomes floor_scale(N, 0.5).
+// Symbolic evaluation of small tensors: what a shape computation yields, as expressions. A float in such a computation
+// is an expression times a number, so that floor(cast(N) * 0.5) becomes floor_scale(N, 0.5).
 #pragma once
 #include <functional>
 #include <optional>
@@ -17,12 +17,11 @@ struct Element {
   friend bool operator==(const Element&, const Element&) = default;
 };
 
-// The elements of one output, row-major, or nothing where they cannot be expressed: extents that are not literal, more than
-// max_elements, a load at a coordinate or from an operand that is not known. elements_of: row-major elements of a loaded
-// value, or nullptr.
-std::optional<std::vector<Element>> evaluate_symbolic(ScalarStore& scalars, const sym::Facts& facts, const OutputDef& output,
-                                                      std::span<const Operand> operands,
-                                                      const std::function<const std::vector<Element>*(ValueId)>& elements_of,
-                                                      int64_t max_elements = 1024);
+// The elements of one output, row-major, or nothing where they cannot be expressed: extents that are not literal, more
+// than max_elements, a load at a coordinate or from an operand that is not known. elements_of: row-major elements of a
+// loaded value, or nullptr.
+std::optional<std::vector<Element>> evaluate_symbolic(
+    ScalarStore& scalars, const sym::Facts& facts, const OutputDef& output, std::span<const Operand> operands,
+    const std::function<const std::vector<Element>*(ValueId)>& elements_of, int64_t max_elements = 1024);
 
 }  // namespace dlcb::ops

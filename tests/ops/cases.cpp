@@ -24,7 +24,8 @@ Tensor read_tensor(std::istringstream& in) {
   t.dtype = parse_dtype(word).value();
   while (in >> word && word != ":") t.dims.push_back(std::stoll(word));
   t = Tensor::zeros(t.dtype, t.dims);
-  for (int64_t i = 0; in >> word; ++i) is_float(t.dtype) ? t.set_real(i, number(word)) : t.set_integer(i, std::stoll(word));
+  for (int64_t i = 0; in >> word; ++i)
+    is_float(t.dtype) ? t.set_real(i, number(word)) : t.set_integer(i, std::stoll(word));
   return t;
 }
 
@@ -44,8 +45,10 @@ void read_file(const std::string& path, std::vector<Case>& cases) {
       c.attrs.emplace_back(word, std::vector<std::string>{});
       while (in >> word) c.attrs.back().second.push_back(word);
     } else if (key == "in") {
-      if (line == "in -") c.inputs.emplace_back();
-      else c.inputs.emplace_back(read_tensor(in));
+      if (line == "in -")
+        c.inputs.emplace_back();
+      else
+        c.inputs.emplace_back(read_tensor(in));
       c.literal.emplace_back(c.inputs.back() ? c.inputs.back()->dims.size() : 0, false);
     } else if (key == "literal") {
       size_t operand, axis;
@@ -110,7 +113,9 @@ class EagerBuilder final : public GraphBuilder {
     for (Tensor& t : results) out.push_back(w_.add(std::move(t)));
     return out;
   }
-  Operand operand(ValueId v) const override { return {v, w_.tensors.at(v.id).dtype, w_.literal(w_.tensors.at(v.id).dims)}; }
+  Operand operand(ValueId v) const override {
+    return {v, w_.tensors.at(v.id).dtype, w_.literal(w_.tensors.at(v.id).dims)};
+  }
   sym::Store& sym() override { return w_.store; }
   const sym::Facts& facts() const override { return w_.facts; }
   Status require(sym::Expr condition, std::string why, int, int) override {
@@ -183,13 +188,16 @@ std::optional<Tensor> run(const Case& c, bool symbolic, std::string& why) {
   Result<std::vector<Tensor>> results = std::vector<Tensor>{};
   if (def.kind == OpKind::Expands) {
     for (size_t a = 0; a < d->outputs[0].dims.size(); ++a)
-      if (w.store.evaluate(d->outputs[0].dims[a], w.inputs().symbol) != c.out.dims.at(a)) w.why = "the expansion's extents are wrong";
+      if (w.store.evaluate(d->outputs[0].dims[a], w.inputs().symbol) != c.out.dims.at(a))
+        w.why = "the expansion's extents are wrong";
     EagerBuilder builder(w);
     for (Operand& o : operands)
       if (o.value.valid()) o = builder.operand(o.value);
     auto values = def.expand(builder, operands, attrs);
-    if (values) results = std::vector<Tensor>{w.tensors.at((*values)[0].id)};
-    else results = std::move(values.error());
+    if (values)
+      results = std::vector<Tensor>{w.tensors.at((*values)[0].id)};
+    else
+      results = std::move(values.error());
   } else {
     results = evaluate(w.scalars, *d, w.inputs());
   }

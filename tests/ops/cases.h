@@ -20,8 +20,9 @@ struct Case {
 std::vector<Case> read_cases();
 Attrs attrs_of(const Case& c, sym::Store& store);
 
-// Runs an operator, expanding it if it is an expansion. With symbolic dims, every dim that is not literal is a symbol during
-// define() and gets its value at evaluation; requirements must hold for the values. Empty and `why` set on failure.
+// Runs an operator, expanding it if it is an expansion. With symbolic dims, every dim that is not literal is a symbol
+// during define() and gets its value at evaluation; requirements must hold for the values. Empty and `why` set on
+// failure.
 std::optional<Tensor> run(const Case& c, bool symbolic, std::string& why);
 
 }  // namespace dlcb::ops::test

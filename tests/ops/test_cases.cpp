@@ -28,7 +28,8 @@ void compare(const test::Case& c, bool symbolic) {
   if (got->dims != c.out.dims) return;
   for (int64_t i = 0; i < c.out.size(); ++i) {
     INFO("element " << i << ": " << got->real(i) << ", expected " << c.out.real(i));
-    const bool same = is_float(c.out.dtype) ? close(got->real(i), c.out.real(i), c.tolerance) : got->integer(i) == c.out.integer(i);
+    const bool same =
+        is_float(c.out.dtype) ? close(got->real(i), c.out.real(i), c.tolerance) : got->integer(i) == c.out.integer(i);
     CHECK(same);
     if (!same) return;
   }

@@ -11,7 +11,8 @@ struct Fixture {
   sym::Store s;
   ScalarStore sc{s};
   sym::Facts facts{s};
-  sym::Expr n = s.symbol("N", sym::SymbolKind::Dim), m = s.symbol("M", sym::SymbolKind::Dim), h = s.symbol("H", sym::SymbolKind::Dim);
+  sym::Expr n = s.symbol("N", sym::SymbolKind::Dim), m = s.symbol("M", sym::SymbolKind::Dim),
+            h = s.symbol("H", sym::SymbolKind::Dim);
   sym::Expr c(int64_t v) { return s.constant(v); }
   Operand value(uint32_t id, std::vector<sym::Expr> dims, DType t = DType::F32) { return {{id}, t, std::move(dims)}; }
   Definition make(const char* name, std::vector<Operand> operands, Attrs attrs = {}) {

@@ -40,7 +40,9 @@ TEST_CASE_METHOD(Fixture, "inlining a reduction into a reduction does not captur
   const Scalar t_body = sum(k, sc.load(DType::F32, x, {t_index, k}));
   const ValueId t{9};
   const Scalar u = sum(k, sc.load(DType::F32, t, {k}));
-  const Scalar fused = sc.inline_load(u, t, [&](std::span<const sym::Expr> c) { return sc.substitute(t_body, {{t_index.id, c[0]}}); });
+  const Scalar fused = sc.inline_load(u, t, [&](std::span<const sym::Expr> c) {
+    return sc.substitute(t_body, {{t_index.id, c[0]}});
+  });
   CHECK(text(fused) == "sum[k0 < N](sum[k1 < N](x[k0, k1]))");
   const sym::Expr a = s.index("a", n), b = s.index("b", n);
   CHECK(fused == sum(a, sum(b, sc.load(DType::F32, x, {a, b}))));
@@ -63,13 +65,15 @@ TEST_CASE_METHOD(Fixture, "substitution changes extents of bound indices and fol
 }
 
 TEST_CASE_METHOD(Fixture, "constants fold and only exact identities are applied") {
-  const Scalar v = sc.load(DType::F32, x, {i, j}), zero = sc.constant_f(DType::F32, 0), one = sc.constant_f(DType::F32, 1);
+  const Scalar v = sc.load(DType::F32, x, {i, j}), zero = sc.constant_f(DType::F32, 0),
+               one = sc.constant_f(DType::F32, 1);
   CHECK(sc.binary(Fn::Add, v, zero) != v);
   CHECK(sc.binary(Fn::Sub, v, zero) == v);
   CHECK(sc.binary(Fn::Mul, v, one) == v);
   CHECK(sc.binary(Fn::Mul, v, zero) != zero);
   CHECK(sc.binary(Fn::Add, one, one) == sc.constant_f(DType::F32, 2));
-  CHECK(sc.binary(Fn::Add, sc.index(DType::I64, i), sc.constant_i(DType::I64, 2)) == sc.index(DType::I64, s.add(i, s.constant(2))));
+  CHECK(sc.binary(Fn::Add, sc.index(DType::I64, i), sc.constant_i(DType::I64, 2)) ==
+        sc.index(DType::I64, s.add(i, s.constant(2))));
   CHECK(sc.select(sc.constant_i(DType::Bool, 0), zero, one) == one);
   CHECK(sc.cast(DType::I32, sc.constant_f(DType::F32, -1.5)) == sc.constant_i(DType::I32, -1));
 }

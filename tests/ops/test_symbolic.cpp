@@ -53,7 +53,8 @@ TEST_CASE_METHOD(Fixture, "shape, gather, concat become expressions") {
   CHECK(text(picked) == "N, H");
   const ValueId joined = apply("concat", {picked, ints({c(-1)})}, {{"axis", int64_t{0}}});
   CHECK(text(joined) == "N, H, -1");
-  CHECK(text(apply("reduce_prod", {shape}, {{"axes", std::vector<int64_t>{0}}})) == sym::print(s, s.mul(std::vector{n, c(3), h, h})));
+  CHECK(text(apply("reduce_prod", {shape}, {{"axes", std::vector<int64_t>{0}}})) ==
+        sym::print(s, s.mul(std::vector{n, c(3), h, h})));
   CHECK(text(apply("div", {ints({h}), ints({c(2)})})) == "H//2");
 }
 

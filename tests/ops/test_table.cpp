@@ -12,8 +12,10 @@ namespace {
 // The document as it should be, made from the table.
 std::string document() {
   std::ostringstream out;
-  out << "# Operators\nEvery operator is declared once, in `compiler/ops/table/`; this page is made from the declarations and a test keeps it equal\n"
-         "to them. All operands are tensors; sizes are attributes of type `exprs` (integer expressions). `?` marks what is optional, with its\n"
+  out << "# Operators\nEvery operator is declared once, in `compiler/ops/table/`; this page is made from the "
+         "declarations and a test keeps it equal\n"
+         "to them. All operands are tensors; sizes are attributes of type `exprs` (integer expressions). `?` marks "
+         "what is optional, with its\n"
          "fallback. The notation is described in [notation.md](notation.md).\n";
   for (const OpDef& o : all_ops()) {
     out << "\n## " << o.name << "(" << o.operands << ")\n" << o.doc << "\n";
@@ -23,8 +25,12 @@ std::string document() {
       if (!a.doc.empty()) out << ", " << a.doc;
       out << "\n";
     }
-    if (!o.text.empty()) out << "\n      " << o.text << "\n";
-    else out << (o.kind == OpKind::Expands ? "\nAn expansion.\n" : o.kind == OpKind::Opaque ? "\nOpaque.\n" : "\nDefined by the C++ builder.\n");
+    if (!o.text.empty())
+      out << "\n      " << o.text << "\n";
+    else
+      out << (o.kind == OpKind::Expands  ? "\nAn expansion.\n"
+              : o.kind == OpKind::Opaque ? "\nOpaque.\n"
+                                         : "\nDefined by the C++ builder.\n");
   }
   return out.str();
 }

@@ -16,7 +16,8 @@ using Values = std::vector<ValueId>;
 // Emits with less ceremony; the first failure sticks and makes the rest of the expansion do nothing.
 class Expansion {
  public:
-  Expansion(GraphBuilder& g, std::span<const Operand> operands, const Attrs& attrs) : g(g), operands(operands), attrs(attrs) {}
+  Expansion(GraphBuilder& g, std::span<const Operand> operands, const Attrs& attrs)
+      : g(g), operands(operands), attrs(attrs) {}
 
   ValueId emit(std::string_view op, Values inputs, Attrs attributes = {}) {
     if (failed_) return {};
@@ -25,10 +26,16 @@ class Expansion {
     failed_ = std::move(v.error());
     return {};
   }
-  ValueId number(double v, DType t) { return emit("fill", {}, {{"value", v}, {"dtype", t}, {"shape", std::vector<sym::Expr>{}}}); }
+  ValueId number(double v, DType t) {
+    return emit("fill", {}, {{"value", v}, {"dtype", t}, {"shape", std::vector<sym::Expr>{}}});
+  }
   ValueId cast(ValueId v, DType t) { return failed_ || g.operand(v).dtype == t ? v : emit("cast", {v}, {{"to", t}}); }
-  ValueId reduce(std::string_view op, ValueId x, std::vector<int64_t> axes) { return emit(op, {x}, {{"axes", std::move(axes)}, {"keepdims", int64_t{1}}}); }
-  ValueId reshape(ValueId x, std::vector<sym::Expr> shape) { return emit("reshape", {x}, {{"shape", std::move(shape)}}); }
+  ValueId reduce(std::string_view op, ValueId x, std::vector<int64_t> axes) {
+    return emit(op, {x}, {{"axes", std::move(axes)}, {"keepdims", int64_t{1}}});
+  }
+  ValueId reshape(ValueId x, std::vector<sym::Expr> shape) {
+    return emit("reshape", {x}, {{"shape", std::move(shape)}});
+  }
 
   Result<Values> finish(ValueId v) {
     if (failed_) return std::move(*failed_);
@@ -51,7 +58,9 @@ class Expansion {
 
 Result<int64_t> axis_of(const Expansion& e, int64_t fallback) {
   const int64_t axis = e.attrs.integer("axis", fallback), rank = e.rank();
-  if (axis < -rank || axis >= rank) return e.fail(DiagKind::BadAttribute, {"axis", "is " + std::to_string(axis) + ", outside rank " + std::to_string(rank)});
+  if (axis < -rank || axis >= rank)
+    return e.fail(DiagKind::BadAttribute,
+                  {"axis", "is " + std::to_string(axis) + ", outside rank " + std::to_string(rank)});
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -97,7 +106,8 @@ Result<Values> expand_layer_norm(GraphBuilder& g, std::span<const Operand> opera
   DLCB_ASSIGN(const int64_t axis, axis_of(e, -1));
   const ValueId x = e.cast(operands[0].value, e.wide());
   const ValueId y = normalise(e, x, axes_from(axis, e.rank()), e.wide());
-  return e.finish(scale_and_shift(e, y, e.has(1) ? operands[1].value : ValueId{}, e.has(2) ? operands[2].value : ValueId{}));
+  return e.finish(
+      scale_and_shift(e, y, e.has(1) ? operands[1].value : ValueId{}, e.has(2) ? operands[2].value : ValueId{}));
 }
 
 Result<Values> expand_rms_norm(GraphBuilder& g, std::span<const Operand> operands, const Attrs& attrs) {
@@ -111,7 +121,8 @@ Result<Values> expand_rms_norm(GraphBuilder& g, std::span<const Operand> operand
 
 // A per-channel vector as [C, 1, ..] so that it broadcasts over [N, C, spatial..].
 ValueId per_channel(Expansion& e, size_t operand) {
-  if (!e.has(operand) || e.operands[operand].dims.size() != 1) return e.has(operand) ? e.operands[operand].value : ValueId{};
+  if (!e.has(operand) || e.operands[operand].dims.size() != 1)
+    return e.has(operand) ? e.operands[operand].value : ValueId{};
   std::vector<sym::Expr> shape(static_cast<size_t>(e.rank() - 1), e.g.sym().constant(1));
   shape[0] = e.operands[operand].dims[0];
   return e.reshape(e.operands[operand].value, shape);
@@ -119,7 +130,8 @@ ValueId per_channel(Expansion& e, size_t operand) {
 
 Result<Values> expand_instance_norm(GraphBuilder& g, std::span<const Operand> operands, const Attrs& attrs) {
   Expansion e(g, operands, attrs);
-  if (e.rank() < 3) return e.fail(DiagKind::RankMismatch, {"instance_norm needs rank 3 or more, not " + std::to_string(e.rank())});
+  if (e.rank() < 3)
+    return e.fail(DiagKind::RankMismatch, {"instance_norm needs rank 3 or more, not " + std::to_string(e.rank())});
   const ValueId x = e.cast(operands[0].value, e.wide());
   const ValueId y = normalise(e, x, axes_from(2, e.rank()), e.wide());
   return e.finish(scale_and_shift(e, y, per_channel(e, 1), per_channel(e, 2)));
@@ -128,7 +140,8 @@ Result<Values> expand_instance_norm(GraphBuilder& g, std::span<const Operand> op
 Result<Values> expand_group_norm(GraphBuilder& g, std::span<const Operand> operands, const Attrs& attrs) {
   Expansion e(g, operands, attrs);
   const int64_t groups = attrs.integer("groups");
-  if (e.rank() < 2) return e.fail(DiagKind::RankMismatch, {"group_norm needs rank 2 or more, not " + std::to_string(e.rank())});
+  if (e.rank() < 2)
+    return e.fail(DiagKind::RankMismatch, {"group_norm needs rank 2 or more, not " + std::to_string(e.rank())});
   if (groups < 1) return e.fail(DiagKind::BadAttribute, {"groups", "must be positive"});
   sym::Store& s = g.sym();
   const sym::Expr count = s.constant(groups), channels = operands[0].dims[1];
@@ -147,8 +160,10 @@ Result<Values> expand_attention(GraphBuilder& g, std::span<const Operand> operan
   if (rank < 2 || operands[1].dims.size() != operands[0].dims.size())
     return e.fail(DiagKind::RankMismatch, {"attention needs queries and keys of one rank, 2 or more"});
   const auto depth = g.sym().as_const(operands[0].dims[rank - 1]);
-  if (!depth && !attrs.has("scale")) return e.fail(DiagKind::BadAttribute, {"scale", "is needed when the head size is not a literal"});
-  const double scale = attrs.real("scale", depth ? 1 / std::sqrt(static_cast<double>(std::max<int64_t>(*depth, 1))) : 1);
+  if (!depth && !attrs.has("scale"))
+    return e.fail(DiagKind::BadAttribute, {"scale", "is needed when the head size is not a literal"});
+  const double scale =
+      attrs.real("scale", depth ? 1 / std::sqrt(static_cast<double>(std::max<int64_t>(*depth, 1))) : 1);
   std::vector<int64_t> perm = axes_from(0, rank);
   std::swap(perm[rank - 1], perm[rank - 2]);
   const ValueId keys = e.emit("transpose", {operands[1].value}, {{"perm", perm}});
@@ -156,10 +171,12 @@ Result<Values> expand_attention(GraphBuilder& g, std::span<const Operand> operan
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   if (e.has(3)) {
     const ValueId mask = operands[3].value;
-    scores = operands[3].dtype == DType::Bool ? e.emit("select", {mask, scores, e.number(kNever, e.type())}) : e.emit("add", {scores, mask});
+    scores = operands[3].dtype == DType::Bool ? e.emit("select", {mask, scores, e.number(kNever, e.type())})
+                                              : e.emit("add", {scores, mask});
   }
   if (attrs.integer("causal"))
-    scores = e.emit("triangular", {scores}, {{"upper", int64_t{0}}, {"k", std::vector<sym::Expr>{g.sym().constant(0)}}, {"value", kNever}});
+    scores = e.emit("triangular", {scores},
+                    {{"upper", int64_t{0}}, {"k", std::vector<sym::Expr>{g.sym().constant(0)}}, {"value", kNever}});
   const ValueId weights = e.emit("softmax", {scores}, {{"axis", int64_t{-1}}});
   return e.finish(e.emit("matmul", {weights, operands[2].value}));
 }
@@ -171,30 +188,63 @@ const AttrSpec kEpsilon{"epsilon", "float?", "added to the variance", "0.00001"}
 
 std::span<const OpDef> composite_ops() {
   static const std::vector<OpDef> ops = {
-      {.name = "softmax", .kind = OpKind::Expands, .operands = "x", .attrs = {kAxis}, .expand = expand_softmax,
+      {.name = "softmax",
+       .kind = OpKind::Expands,
+       .operands = "x",
+       .attrs = {kAxis},
+       .expand = expand_softmax,
        .doc = "exp(x - max) / sum along one axis."},
-      {.name = "log_softmax", .kind = OpKind::Expands, .operands = "x", .attrs = {kAxis}, .expand = expand_log_softmax,
+      {.name = "log_softmax",
+       .kind = OpKind::Expands,
+       .operands = "x",
+       .attrs = {kAxis},
+       .expand = expand_log_softmax,
        .doc = "The logarithm of softmax."},
-      {.name = "layer_norm", .kind = OpKind::Expands, .operands = "x, scale?, bias?",
-       .attrs = {{"axis", "int?", "the first of the normalised axes", "-1"}, kEpsilon}, .expand = expand_layer_norm,
+      {.name = "layer_norm",
+       .kind = OpKind::Expands,
+       .operands = "x, scale?, bias?",
+       .attrs = {{"axis", "int?", "the first of the normalised axes", "-1"}, kEpsilon},
+       .expand = expand_layer_norm,
        .doc = "Zero mean and unit variance over the axes from `axis` on (Ba et al. 2016, ONNX LayerNormalization)."},
-      {.name = "rms_norm", .kind = OpKind::Expands, .operands = "x, scale?",
-       .attrs = {{"axis", "int?", "the first of the normalised axes", "-1"}, kEpsilon}, .expand = expand_rms_norm,
+      {.name = "rms_norm",
+       .kind = OpKind::Expands,
+       .operands = "x, scale?",
+       .attrs = {{"axis", "int?", "the first of the normalised axes", "-1"}, kEpsilon},
+       .expand = expand_rms_norm,
        .doc = "Unit mean square over the axes from `axis` on (Zhang and Sennrich 2019)."},
-      {.name = "instance_norm", .kind = OpKind::Expands, .operands = "x, scale?, bias?", .attrs = {kEpsilon}, .expand = expand_instance_norm,
+      {.name = "instance_norm",
+       .kind = OpKind::Expands,
+       .operands = "x, scale?, bias?",
+       .attrs = {kEpsilon},
+       .expand = expand_instance_norm,
        .doc = "Normalises each channel of each sample; x[n, c, spatial..]."},
-      {.name = "group_norm", .kind = OpKind::Expands, .operands = "x, scale?, bias?", .attrs = {{"groups", "int", ""}, kEpsilon},
-       .expand = expand_group_norm, .doc = "Normalises groups of channels of each sample (Wu and He 2018); scale and bias per channel."},
-      {.name = "attention", .kind = OpKind::Expands, .operands = "q, k, v, mask?",
-       .attrs = {{"scale", "float?", "1 / sqrt(head size) if absent"}, {"causal", "int?", "1: position i sees positions up to i", "0"}},
-       .expand = expand_attention, .doc = "Scaled dot-product attention over the last two dims (Vaswani et al. 2017)."},
-      {.name = "batch_norm", .operands = "x, scale, bias, mean, var", .attrs = {kEpsilon},
+      {.name = "group_norm",
+       .kind = OpKind::Expands,
+       .operands = "x, scale?, bias?",
+       .attrs = {{"groups", "int", ""}, kEpsilon},
+       .expand = expand_group_norm,
+       .doc = "Normalises groups of channels of each sample (Wu and He 2018); scale and bias per channel."},
+      {.name = "attention",
+       .kind = OpKind::Expands,
+       .operands = "q, k, v, mask?",
+       .attrs = {{"scale", "float?", "1 / sqrt(head size) if absent"},
+                 {"causal", "int?", "1: position i sees positions up to i", "0"}},
+       .expand = expand_attention,
+       .doc = "Scaled dot-product attention over the last two dims (Vaswani et al. 2017)."},
+      {.name = "batch_norm",
+       .operands = "x, scale, bias, mean, var",
+       .attrs = {kEpsilon},
        .text = "out[n, c, h..] = (x[n, c, h..] - mean[c]) * (scale[c] * rsqrt(var[c] + epsilon)) + bias[c]",
        .doc = "Inference form with stored statistics (ONNX BatchNormalization)."},
-      {.name = "lrn", .operands = "x",
-       .attrs = {{"size", "int", "channels in a window"}, {"alpha", "float?", "", "0.0001"}, {"beta", "float?", "", "0.75"}, {"bias", "float?", "", "1"}},
-       .text = "out[n, c, h..] = x[n, c, h..] / pow(bias + alpha / size * (sum[k] x[n, c + k - (size - 1) // 2, (h) | 0]"
-               " * x[n, c + k - (size - 1) // 2, (h) | 0]), beta) where k = size",
+      {.name = "lrn",
+       .operands = "x",
+       .attrs = {{"size", "int", "channels in a window"},
+                 {"alpha", "float?", "", "0.0001"},
+                 {"beta", "float?", "", "0.75"},
+                 {"bias", "float?", "", "1"}},
+       .text =
+           "out[n, c, h..] = x[n, c, h..] / pow(bias + alpha / size * (sum[k] x[n, c + k - (size - 1) // 2, (h) | 0]"
+           " * x[n, c + k - (size - 1) // 2, (h) | 0]), beta) where k = size",
        .doc = "Local response normalisation across channels (ONNX LRN)."},
   };
   return ops;

@@ -21,7 +21,8 @@ Result<Definition> build_merge(DefineContext& ctx) {
     dims.push_back(ctx.facts().equal(x, y) ? x : ctx.sym.select(cond[0], x, y));
   }
   auto index = ctx.indices(dims);
-  const Scalar body = ctx.scalars.select(ctx.scalars.index(DType::Bool, cond[0]), ctx.load(0, index), ctx.load(1, index));
+  const Scalar body =
+      ctx.scalars.select(ctx.scalars.index(DType::Bool, cond[0]), ctx.load(0, index), ctx.load(1, index));
   ctx.output(ctx.operands[0].dtype, dims, index, body);
   return std::move(ctx.definition);
 }
@@ -34,7 +35,8 @@ std::span<const OpDef> elementwise_ops() {
       binary("sub", "out[i..] = a[i?..] - b[i?..]", "Difference."),
       binary("mul", "out[i..] = a[i?..] * b[i?..]", "Product."),
       binary("div", "out[i..] = a[i?..] / b[i?..]", "Quotient; of integers, toward zero."),
-      binary("mod", "out[i..] = mod(a[i?..], b[i?..])", "Remainder with the sign of the divisor (Python, ONNX fmod=0)."),
+      binary("mod", "out[i..] = mod(a[i?..], b[i?..])",
+             "Remainder with the sign of the divisor (Python, ONNX fmod=0)."),
       binary("rem", "out[i..] = rem(a[i?..], b[i?..])", "Remainder with the sign of the dividend (C, ONNX fmod=1)."),
       binary("pow", "out[i..] = pow(a[i?..], b[i?..])", "Power."),
       binary("min", "out[i..] = min(a[i?..], b[i?..])", "The smaller; NaN if either is."),

@@ -27,26 +27,31 @@ Result<Definition> build_gather_elements(DefineContext& ctx) {
 }
 
 Result<Definition> build_one_hot(DefineContext& ctx) {
-  return along_axis(ctx, ctx.rank(0) + 1,
-                    "out[a.., d, c..] = cast(select(select(ids[a.., c..] < 0, ids[a.., c..] + depth, ids[a.., c..]) == d,"
-                    " cast(on, dtype), cast(off, dtype)), dtype) where rank a = axis; d = depth", -1);
+  return along_axis(
+      ctx, ctx.rank(0) + 1,
+      "out[a.., d, c..] = cast(select(select(ids[a.., c..] < 0, ids[a.., c..] + depth, ids[a.., c..]) == d,"
+      " cast(on, dtype), cast(off, dtype)), dtype) where rank a = axis; d = depth",
+      -1);
 }
 
 Result<Definition> build_cumsum(DefineContext& ctx) {
   return along_axis(ctx, ctx.rank(0),
-                    "out[a.., i, c..] = sum[k] select(select(reverse, select(exclusive, i < k, i <= k), select(exclusive, k < i, k <= i)),"
+                    "out[a.., i, c..] = sum[k] select(select(reverse, select(exclusive, i < k, i <= k), "
+                    "select(exclusive, k < i, k <= i)),"
                     " x[a.., k, c..], 0) where rank a = axis; i = #k");
 }
 
-// ids[b.., i.., L] holds the first L coordinates after the batch dims; the rest of x is taken whole. L is the extent of the
-// last dim, so the number of coordinates depends on a literal extent, which the notation cannot say.
+// ids[b.., i.., L] holds the first L coordinates after the batch dims; the rest of x is taken whole. L is the extent of
+// the last dim, so the number of coordinates depends on a literal extent, which the notation cannot say.
 Result<Definition> build_gather_nd(DefineContext& ctx) {
   const int batch = static_cast<int>(ctx.attrs.integer("batch_dims"));
   const int x_rank = ctx.rank(0), ids_rank = ctx.rank(1);
   const auto depth = ids_rank > 0 ? ctx.sym.as_const(ctx.dims(1)[ids_rank - 1]) : std::nullopt;
   if (!depth) return ctx.fail(DiagKind::UnknownShape, {"gather_nd", "the last dim of the indices is not a literal"}, 1);
   if (batch < 0 || batch >= ids_rank || *depth < 1 || batch + *depth > x_rank)
-    return ctx.fail(DiagKind::RankMismatch, {"gather_nd indices of depth " + std::to_string(*depth) + " do not fit rank " + std::to_string(x_rank)}, 1);
+    return ctx.fail(
+        DiagKind::RankMismatch,
+        {"gather_nd indices of depth " + std::to_string(*depth) + " do not fit rank " + std::to_string(x_rank)}, 1);
   if (is_float(ctx.operands[1].dtype)) return ctx.fail(DiagKind::UnsupportedType, {"float (as an index)"}, 1);
   for (int a = 0; a < batch; ++a) ctx.require_equal(ctx.dims(0)[a], ctx.dims(1)[a], "batch dims must be equal", 1, a);
   std::vector<Expr> dims(ctx.dims(1).begin(), ctx.dims(1).end() - 1);
@@ -70,7 +75,8 @@ Result<Definition> build_ints(DefineContext& ctx) {
   const DType t = ctx.attrs.dtype("dtype", DType::I64);
   if (is_float(t)) return ctx.fail(DiagKind::BadAttribute, {"dtype", "is not an integer type"});
   const bool scalar = ctx.attrs.integer("scalar") != 0;
-  if (scalar && elements.size() != 1) return ctx.fail(DiagKind::BadAttribute, {"elements", "must be one element for a scalar"});
+  if (scalar && elements.size() != 1)
+    return ctx.fail(DiagKind::BadAttribute, {"elements", "must be one element for a scalar"});
   std::vector<Expr> dims;
   if (!scalar) dims.push_back(ctx.constant(static_cast<int64_t>(elements.size())));
   auto index = ctx.indices(dims);
@@ -85,18 +91,33 @@ Result<Definition> build_ints(DefineContext& ctx) {
 
 std::span<const OpDef> indexing_ops() {
   static const std::vector<OpDef> ops = {
-      {.name = "gather", .operands = "x, ids", .attrs = {{"axis", "int?", "of x", "0"}}, .build = build_gather,
-       .doc = "x[.., ids[..], ..] along an axis; negative indices count from the end, others are clamped (ONNX Gather)."},
-      {.name = "gather_elements", .operands = "x, ids", .attrs = {{"axis", "int?", "of x", "0"}}, .build = build_gather_elements,
+      {.name = "gather",
+       .operands = "x, ids",
+       .attrs = {{"axis", "int?", "of x", "0"}},
+       .build = build_gather,
+       .doc =
+           "x[.., ids[..], ..] along an axis; negative indices count from the end, others are clamped (ONNX Gather)."},
+      {.name = "gather_elements",
+       .operands = "x, ids",
+       .attrs = {{"axis", "int?", "of x", "0"}},
+       .build = build_gather_elements,
        .doc = "Takes x at ids along an axis and at the output's own coordinates elsewhere (ONNX GatherElements)."},
-      {.name = "gather_nd", .operands = "x, ids", .attrs = {{"batch_dims", "int?", "leading dims in common", "0"}}, .build = build_gather_nd,
+      {.name = "gather_nd",
+       .operands = "x, ids",
+       .attrs = {{"batch_dims", "int?", "leading dims in common", "0"}},
+       .build = build_gather_nd,
        .doc = "The last dim of ids holds coordinates (ONNX GatherND)."},
       {.name = "iota",
-       .attrs = {{"start", "exprs", "one integer"}, {"step", "exprs", "one integer"}, {"extent", "exprs", "one size"}, {"dtype", "dtype", ""}},
+       .attrs = {{"start", "exprs", "one integer"},
+                 {"step", "exprs", "one integer"},
+                 {"extent", "exprs", "one size"},
+                 {"dtype", "dtype", ""}},
        .text = "out[i] = cast(start + i * step, dtype) where i = extent",
        .doc = "start, start + step, ... (ONNX Range of integers)."},
       {.name = "ints",
-       .attrs = {{"elements", "exprs", "row-major"}, {"dtype", "dtype?", "an integer type or bool", "i64"}, {"scalar", "int?", "1: rank 0", "0"}},
+       .attrs = {{"elements", "exprs", "row-major"},
+                 {"dtype", "dtype?", "an integer type or bool", "i64"},
+                 {"scalar", "int?", "1: rank 0", "0"}},
        .build = build_ints,
        .doc = "A 1-D (or 0-D) tensor of integer expressions, such as a shape."},
       {.name = "fill",
@@ -105,18 +126,25 @@ std::span<const OpDef> indexing_ops() {
        .doc = "One value everywhere (ONNX ConstantOfShape)."},
       {.name = "one_hot",
        .operands = "ids",
-       .attrs = {{"depth", "exprs", "one size"}, {"axis", "int?", "of the result", "-1"}, {"on", "float?", "", "1"}, {"off", "float?", "", "0"},
+       .attrs = {{"depth", "exprs", "one size"},
+                 {"axis", "int?", "of the result", "-1"},
+                 {"on", "float?", "", "1"},
+                 {"off", "float?", "", "0"},
                  {"dtype", "dtype", "of the result"}},
        .build = build_one_hot,
        .doc = "on where the new axis' index equals ids, else off (ONNX OneHot)."},
       {.name = "triangular",
        .operands = "x",
-       .attrs = {{"upper", "int", "1: keep the upper part"}, {"k", "exprs", "one integer: the diagonal"}, {"value", "float?", "elsewhere", "0"}},
+       .attrs = {{"upper", "int", "1: keep the upper part"},
+                 {"k", "exprs", "one integer: the diagonal"},
+                 {"value", "float?", "elsewhere", "0"}},
        .text = "out[b.., i, j] = select(select(upper, i + k <= j, j <= i + k), x[b.., i, j], value)",
        .doc = "Keeps one side of a diagonal, which is included (ONNX Trilu)."},
       {.name = "cumsum",
        .operands = "x",
-       .attrs = {{"axis", "int", ""}, {"exclusive", "int?", "1: without the element itself", "0"}, {"reverse", "int?", "1: from the end", "0"}},
+       .attrs = {{"axis", "int", ""},
+                 {"exclusive", "int?", "1: without the element itself", "0"},
+                 {"reverse", "int?", "1: from the end", "0"}},
        .build = build_cumsum,
        .doc = "Running sums along an axis (ONNX CumSum)."},
   };

@@ -19,7 +19,10 @@ Result<Definition> build_gelu(DefineContext& ctx) {
   if (approximate == "none") {
     DLCB_TRY(instantiate(ctx, "out[i..] = 0.5 * x[i..] * (1 + erf(x[i..] * 0.7071067811865476))", ctx.attrs));
   } else if (approximate == "tanh") {
-    DLCB_TRY(instantiate(ctx, "out[i..] = 0.5 * x[i..] * (1 + tanh(0.7978845608028654 * (x[i..] + 0.044715 * x[i..] * x[i..] * x[i..])))", ctx.attrs));
+    DLCB_TRY(instantiate(
+        ctx,
+        "out[i..] = 0.5 * x[i..] * (1 + tanh(0.7978845608028654 * (x[i..] + 0.044715 * x[i..] * x[i..] * x[i..])))",
+        ctx.attrs));
   } else {
     return ctx.fail(DiagKind::BadAttribute, {"approximate", "is '" + approximate + "', not none or tanh"});
   }
@@ -73,22 +76,25 @@ std::span<const OpDef> pointwise_ops() {
       activation("cast", {{"to", "dtype", "the element type of the result"}}, "out[i..] = cast(x[i..], to)",
                  "Floats to integers toward zero, saturating; to bool: != 0."),
       unary("relu", "out[i..] = max(x[i..], 0)", "max(x, 0)."),
-      activation("leaky_relu", {{"alpha", "float?", "slope below 0", "0.01"}}, "out[i..] = select(x[i..] < 0, alpha * x[i..], x[i..])",
-                 "ONNX LeakyRelu."),
-      activation("elu", {{"alpha", "float?", "limit is -alpha", "1"}}, "out[i..] = select(x[i..] < 0, alpha * (exp(x[i..]) - 1), x[i..])",
-                 "ONNX Elu (Clevert et al. 2015)."),
+      activation("leaky_relu", {{"alpha", "float?", "slope below 0", "0.01"}},
+                 "out[i..] = select(x[i..] < 0, alpha * x[i..], x[i..])", "ONNX LeakyRelu."),
+      activation("elu", {{"alpha", "float?", "limit is -alpha", "1"}},
+                 "out[i..] = select(x[i..] < 0, alpha * (exp(x[i..]) - 1), x[i..])", "ONNX Elu (Clevert et al. 2015)."),
       activation("selu", {{"alpha", "float?", "", "1.6732632423543772"}, {"gamma", "float?", "", "1.0507009873554805"}},
-                 "out[i..] = gamma * select(x[i..] <= 0, alpha * (exp(x[i..]) - 1), x[i..])", "ONNX Selu (Klambauer et al. 2017)."),
-      activation("celu", {{"alpha", "float?", "", "1"}}, "out[i..] = max(x[i..], 0) + min(alpha * (exp(x[i..] / alpha) - 1), 0)", "ONNX Celu."),
-      unary("softplus", "out[i..] = max(x[i..], 0) + log(1 + exp(-abs(x[i..])))", "log(1 + exp(x)) in a form that does not overflow."),
+                 "out[i..] = gamma * select(x[i..] <= 0, alpha * (exp(x[i..]) - 1), x[i..])",
+                 "ONNX Selu (Klambauer et al. 2017)."),
+      activation("celu", {{"alpha", "float?", "", "1"}},
+                 "out[i..] = max(x[i..], 0) + min(alpha * (exp(x[i..] / alpha) - 1), 0)", "ONNX Celu."),
+      unary("softplus", "out[i..] = max(x[i..], 0) + log(1 + exp(-abs(x[i..])))",
+            "log(1 + exp(x)) in a form that does not overflow."),
       unary("softsign", "out[i..] = x[i..] / (1 + abs(x[i..]))", "ONNX Softsign."),
       activation("hard_sigmoid", {{"alpha", "float?", "slope", "0.2"}, {"beta", "float?", "value at 0", "0.5"}},
                  "out[i..] = max(min(alpha * x[i..] + beta, 1), 0)", "ONNX HardSigmoid."),
       unary("hard_swish", "out[i..] = x[i..] * max(min(x[i..] * 0.16666666666666666 + 0.5, 1), 0)", "ONNX HardSwish."),
       unary("silu", "out[i..] = x[i..] * sigmoid(x[i..])", "x * sigmoid(x), also known as swish."),
       unary("mish", "out[i..] = x[i..] * tanh(max(x[i..], 0) + log(1 + exp(-abs(x[i..]))))", "x * tanh(softplus(x))."),
-      activation("thresholded_relu", {{"alpha", "float?", "threshold", "1"}}, "out[i..] = select(x[i..] > alpha, x[i..], 0)",
-                 "ONNX ThresholdedRelu."),
+      activation("thresholded_relu", {{"alpha", "float?", "threshold", "1"}},
+                 "out[i..] = select(x[i..] > alpha, x[i..], 0)", "ONNX ThresholdedRelu."),
       {.name = "gelu",
        .operands = "x",
        .attrs = {{"approximate", "string?", "none (erf) or tanh", "none"}},

@@ -1,5 +1,5 @@
-// Reductions over axes. Those of more than one step (mean, norms, log-sum-exp, arg) compute in f32 for 16-bit floats, so that
-// an intermediate sum cannot overflow the narrow type.
+// Reductions over axes. Those of more than one step (mean, norms, log-sum-exp, arg) compute in f32 for 16-bit floats,
+// so that an intermediate sum cannot overflow the narrow type.
 #include <algorithm>
 
 #include "ops/define.h"
@@ -15,8 +15,10 @@ class Reduction {
  public:
   Reduction(DefineContext& ctx, std::vector<int> axes, bool keep) : ctx(ctx), axes_(std::move(axes)) {
     for (int a = 0; a < ctx.rank(0); ++a) {
-      if (!reduced(a)) dims.push_back(ctx.dims(0)[a]);
-      else if (keep) dims.push_back(ctx.constant(1));
+      if (!reduced(a))
+        dims.push_back(ctx.dims(0)[a]);
+      else if (keep)
+        dims.push_back(ctx.constant(1));
     }
     index = ctx.indices(dims);
     int at = 0;
@@ -65,7 +67,8 @@ class Reduction {
 
 Result<Reduction> start(DefineContext& ctx, bool needs_float = false) {
   const DType t = ctx.operands[0].dtype;
-  if (t == DType::Bool || (needs_float && !is_float(t))) return ctx.fail(DiagKind::UnsupportedType, {std::string(name_of(t))}, 0);
+  if (t == DType::Bool || (needs_float && !is_float(t)))
+    return ctx.fail(DiagKind::UnsupportedType, {std::string(name_of(t))}, 0);
   DLCB_ASSIGN(auto axes, ctx.axes("axes", ctx.rank(0)));
   return Reduction(ctx, std::move(axes), ctx.attrs.integer("keepdims", 1) != 0);
 }
@@ -81,7 +84,8 @@ Scalar square(ScalarStore& s, Scalar x) { return s.binary(Fn::Mul, x, x); }
 
 Result<Definition> build_mean(DefineContext& ctx) {
   DLCB_ASSIGN(Reduction r, start(ctx));
-  const Scalar count = is_float(r.wide) ? ctx.scalars.cast(r.wide, ctx.scalars.index(DType::I64, r.count())) : ctx.scalars.index(r.wide, r.count());
+  const Scalar count = is_float(r.wide) ? ctx.scalars.cast(r.wide, ctx.scalars.index(DType::I64, r.count()))
+                                        : ctx.scalars.index(r.wide, r.count());
   return r.finish_narrow(ctx.scalars.binary(Fn::Div, r.over(ReduceFn::Sum), count));
 }
 
@@ -112,7 +116,8 @@ Result<Definition> build_log_sum_exp(DefineContext& ctx) {
   ScalarStore& s = ctx.scalars;
   const Scalar largest = r.over(ReduceFn::Max);
   const Scalar shift = s.select(s.unary(Fn::IsInf, largest), s.constant_f(r.wide, 0), largest);
-  const Scalar sum = r.over(ReduceFn::Sum, [&](Scalar x, const auto&) { return s.unary(Fn::Exp, s.binary(Fn::Sub, x, shift)); });
+  const Scalar sum =
+      r.over(ReduceFn::Sum, [&](Scalar x, const auto&) { return s.unary(Fn::Exp, s.binary(Fn::Sub, x, shift)); });
   return r.finish_narrow(s.binary(Fn::Add, s.unary(Fn::Log, sum), shift));
 }
 
@@ -143,7 +148,9 @@ OpDef reduction(std::string_view name, Result<Definition> (*build)(DefineContext
 OpDef arg(std::string_view name, Result<Definition> (*build)(DefineContext&), std::string_view doc) {
   return {.name = name,
           .operands = "x",
-          .attrs = {{"axis", "int", ""}, {"keepdims", "int?", "0: the dim vanishes", "1"}, {"select_last_index", "int?", "1: the last of equals", "0"}},
+          .attrs = {{"axis", "int", ""},
+                    {"keepdims", "int?", "0: the dim vanishes", "1"},
+                    {"select_last_index", "int?", "1: the last of equals", "0"}},
           .build = build,
           .doc = doc};
 }
@@ -161,7 +168,8 @@ std::span<const OpDef> reduction_ops() {
       reduction("reduce_l2", build_l2, "Square root of the sum of squares."),
       reduction("reduce_sum_square", build_sum_square, "Sum of squares."),
       reduction("reduce_log_sum", build_log_sum, "Logarithm of the sum."),
-      reduction("reduce_log_sum_exp", build_log_sum_exp, "Logarithm of the sum of exponentials, shifted by the largest."),
+      reduction("reduce_log_sum_exp", build_log_sum_exp,
+                "Logarithm of the sum of exponentials, shifted by the largest."),
       arg("argmax", build_arg<ReduceFn::Max>, "Position of the largest element (i64)."),
       arg("argmin", build_arg<ReduceFn::Min>, "Position of the smallest element (i64)."),
   };

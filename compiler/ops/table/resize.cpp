@@ -1,6 +1,6 @@
-// Resize (ONNX). Each output position stands for a rational position A / B in the input, with A and B integer expressions:
-// the scale is out / in when sizes are given, else the fraction that the float scale was rounded from. So neighbours are
-// exact integer coordinates and only the weights are floats, whatever is symbolic.
+// Resize (ONNX). Each output position stands for a rational position A / B in the input, with A and B integer
+// expressions: the scale is out / in when sizes are given, else the fraction that the float scale was rounded from. So
+// neighbours are exact integer coordinates and only the weights are floats, whatever is symbolic.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,12 +17,13 @@ struct Fraction {
   int64_t num = 1, den = 1;
 };
 
-// The fraction of smallest denominator that rounds to the same float, as the writer of the scale meant it; if there is none
-// below 1000, the float's own exact value.
+// The fraction of smallest denominator that rounds to the same float, as the writer of the scale meant it; if there is
+// none below 1000, the float's own exact value.
 Fraction fraction_of(double v) {
   for (int64_t den = 1; den < 1000; ++den) {
     const double num = std::nearbyint(v * static_cast<double>(den));
-    if (static_cast<float>(num / static_cast<double>(den)) == static_cast<float>(v)) return {static_cast<int64_t>(num), den};
+    if (static_cast<float>(num / static_cast<double>(den)) == static_cast<float>(v))
+      return {static_cast<int64_t>(num), den};
   }
   Fraction f;
   for (v = static_cast<float>(v); v != std::floor(v) && f.den < (int64_t{1} << 40); v *= 2) f.den *= 2;
@@ -31,8 +32,8 @@ Fraction fraction_of(double v) {
 }
 
 struct AxisMap {
-  bool same = false;   // the coordinate is the output index itself
-  Expr a, b;           // position a / b, b > 0
+  bool same = false;  // the coordinate is the output index itself
+  Expr a, b;          // position a / b, b > 0
   Expr in, out, index;
 };
 
@@ -59,13 +60,15 @@ class Resize {
 
  private:
   Status check() const {
-    auto one_of = [&](std::string_view attr, const std::string& value, std::initializer_list<std::string_view> allowed) -> Status {
+    auto one_of = [&](std::string_view attr, const std::string& value,
+                      std::initializer_list<std::string_view> allowed) -> Status {
       if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return ok();
       return ctx_.fail(DiagKind::BadAttribute, {std::string(attr), "is '" + value + "'"});
     };
     DLCB_TRY(one_of("mode", mode_, {"nearest", "linear", "cubic"}));
     DLCB_TRY(one_of("coordinate_transformation_mode", transform_,
-                    {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
+                    {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+                     "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
     return one_of("nearest_mode", rounding_, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   }
 
@@ -81,7 +84,8 @@ class Resize {
       const Expr in = ctx_.dims(0)[a];
       Fraction f;
       if (scales.size() == rank) {
-        if (!(scales[a] > 0) || scales[a] > 1e6) return ctx_.fail(DiagKind::BadAttribute, {"scales", "must be positive"});
+        if (!(scales[a] > 0) || scales[a] > 1e6)
+          return ctx_.fail(DiagKind::BadAttribute, {"scales", "must be positive"});
         f = fraction_of(scales[a]);
         scales_.push_back({s_.constant(f.num), s_.constant(f.den)});
       }
@@ -93,7 +97,8 @@ class Resize {
       }
       ctx_.require(s_.le(ctx_.constant(0), dims_[a]), "a size must not be negative", 0, static_cast<int>(a));
       if (!given.empty() && dims_[a] != in)
-        ctx_.require(s_.logical_or(s_.lt(ctx_.constant(0), in), s_.eq(dims_[a], ctx_.constant(0))), "an empty dim cannot be resized", 0, static_cast<int>(a));
+        ctx_.require(s_.logical_or(s_.lt(ctx_.constant(0), in), s_.eq(dims_[a], ctx_.constant(0))),
+                     "an empty dim cannot be resized", 0, static_cast<int>(a));
     }
     return ok();
   }
@@ -138,7 +143,8 @@ class Resize {
   void crop(int a, AxisMap& m) {
     const auto roi = ctx_.attrs.reals("roi");
     const Fraction start = fraction_of(roi[a]), end = fraction_of(roi[roi.size() / 2 + a]);
-    const Expr den = ctx_.constant(start.den * end.den), first = ctx_.constant(start.num * end.den), last = ctx_.constant(end.num * start.den);
+    const Expr den = ctx_.constant(start.den * end.den), first = ctx_.constant(start.num * end.den),
+               last = ctx_.constant(end.num * start.den);
     const Expr single = s_.eq(m.out, ctx_.constant(1)), reach = less_one(m.in);
     const Expr along = s_.add(s_.mul(first, less_one(m.out)), s_.mul(m.index, s_.sub(last, first)));
     m.a = s_.mul(reach, s_.select(single, s_.add(first, last), along));
@@ -196,8 +202,11 @@ class Resize {
   Scalar cubic(size_t axis, std::vector<Expr>& coords, const AxisMap& m, Expr base, Scalar t) {
     const double a = ctx_.attrs.real("cubic_coeff_a", -0.75);
     auto near = [&](Scalar d) { return add(mul(mul(sub(mul(number(a + 2), d), number(a + 3)), d), d), number(1)); };
-    auto far = [&](Scalar d) { return sub(mul(add(mul(sub(mul(number(a), d), number(5 * a)), d), number(8 * a)), d), number(4 * a)); };
-    const std::array<Scalar, 4> weights = {far(add(t, number(1))), near(t), near(sub(number(1), t)), far(sub(number(2), t))};
+    auto far = [&](Scalar d) {
+      return sub(mul(add(mul(sub(mul(number(a), d), number(5 * a)), d), number(8 * a)), d), number(4 * a));
+    };
+    const std::array<Scalar, 4> weights = {far(add(t, number(1))), near(t), near(sub(number(1), t)),
+                                           far(sub(number(2), t))};
     const bool exclude = ctx_.attrs.integer("exclude_outside") != 0;
     Scalar sum, total;
     for (int tap = 0; tap < 4; ++tap) {
@@ -234,7 +243,8 @@ std::span<const OpDef> resize_ops() {
        .operands = "x",
        .attrs = {{"mode", "string?", "nearest, linear or cubic", "nearest"},
                  {"coordinate_transformation_mode", "string?", "as in ONNX, all seven", "half_pixel"},
-                 {"nearest_mode", "string?", "round_prefer_floor, round_prefer_ceil, floor or ceil", "round_prefer_floor"},
+                 {"nearest_mode", "string?", "round_prefer_floor, round_prefer_ceil, floor or ceil",
+                  "round_prefer_floor"},
                  {"sizes", "exprs?", "per axis; absent: floor(dim * scale)"},
                  {"scales", "floats?", "per axis; absent: size / dim"},
                  {"cubic_coeff_a", "float?", "", "-0.75"},

@@ -1,5 +1,5 @@
-// Operators that say which element goes where: reshape, transpose, slice, concat, pad, tile. All are coordinate maps; nothing
-// here has to be materialised.
+// Operators that say which element goes where: reshape, transpose, slice, concat, pad, tile. All are coordinate maps;
+// nothing here has to be materialised.
 #include <algorithm>
 
 #include "ops/notation.h"
@@ -41,9 +41,11 @@ class Reshape {
       for (size_t take = 1; take < total; ++take) {
         const size_t ni = i + take, no = o + total - take;
         if (ni > in_.size() || no > out_.size()) continue;
-        if (ctx_.facts().equal(ctx_.product(in_.subspan(i, take)), ctx_.product(out_.subspan(o, total - take)))) return {ni, no};
+        if (ctx_.facts().equal(ctx_.product(in_.subspan(i, take)), ctx_.product(out_.subspan(o, total - take))))
+          return {ni, no};
       }
-    ctx_.require_equal(ctx_.product(in_.subspan(i)), ctx_.product(out_.subspan(o)), "a reshape must keep the number of elements", 0);
+    ctx_.require_equal(ctx_.product(in_.subspan(i)), ctx_.product(out_.subspan(o)),
+                       "a reshape must keep the number of elements", 0);
     return {in_.size(), out_.size()};
   }
 
@@ -80,7 +82,8 @@ Result<Definition> build_transpose(DefineContext& ctx) {
   std::sort(sorted.begin(), sorted.end());
   for (size_t a = 0; a < sorted.size(); ++a)
     if (sorted[a] != static_cast<int64_t>(a)) return ctx.fail(DiagKind::BadAttribute, {"perm", "is not a permutation"});
-  if (static_cast<int>(perm.size()) != ctx.rank(0)) return ctx.fail(DiagKind::BadAttribute, {"perm", "does not fit the operand's rank"});
+  if (static_cast<int>(perm.size()) != ctx.rank(0))
+    return ctx.fail(DiagKind::BadAttribute, {"perm", "does not fit the operand's rank"});
   std::vector<Expr> dims, coords(perm.size());
   for (int64_t a : perm) dims.push_back(ctx.dims(0)[a]);
   auto index = ctx.indices(dims);
@@ -115,7 +118,8 @@ Result<Definition> build_slice(DefineContext& ctx) {
   std::vector<int> at;
   for (size_t n = 0; n < axes.size(); ++n) {
     DLCB_ASSIGN(int a, ctx.axis(axes[n], ctx.rank(0)));
-    if (std::find(at.begin(), at.end(), a) != at.end()) return ctx.fail(DiagKind::BadAttribute, {"axes", "names an axis twice"});
+    if (std::find(at.begin(), at.end(), a) != at.end())
+      return ctx.fail(DiagKind::BadAttribute, {"axes", "names an axis twice"});
     if (!steps.empty() && steps[n] == 0) return ctx.fail(DiagKind::BadAttribute, {"steps", "has a 0"});
     at.push_back(a);
     dims[a] = extents[n];
@@ -134,10 +138,13 @@ Result<Definition> build_concat(DefineContext& ctx) {
   std::vector<Expr> dims(ctx.dims(0).begin(), ctx.dims(0).end()), begin{ctx.constant(0)};
   const int count = static_cast<int>(ctx.operands.size());
   for (int p = 0; p < count; ++p) {
-    if (ctx.rank(p) != ctx.rank(0)) return ctx.fail(DiagKind::RankMismatch, {"concatenated tensors have different ranks"}, p);
-    if (ctx.operands[p].dtype != ctx.operands[0].dtype) return ctx.fail(DiagKind::UnsupportedType, {std::string(name_of(ctx.operands[p].dtype))}, p);
+    if (ctx.rank(p) != ctx.rank(0))
+      return ctx.fail(DiagKind::RankMismatch, {"concatenated tensors have different ranks"}, p);
+    if (ctx.operands[p].dtype != ctx.operands[0].dtype)
+      return ctx.fail(DiagKind::UnsupportedType, {std::string(name_of(ctx.operands[p].dtype))}, p);
     for (int a = 0; a < ctx.rank(0); ++a)
-      if (a != axis) ctx.require_equal(dims[a], ctx.dims(p)[a], "concatenated tensors must agree in all other dims", p, a);
+      if (a != axis)
+        ctx.require_equal(dims[a], ctx.dims(p)[a], "concatenated tensors must agree in all other dims", p, a);
     begin.push_back(ctx.sym.add(begin.back(), ctx.dims(p)[axis]));
   }
   dims[axis] = ctx.simplify(begin.back());
@@ -147,7 +154,9 @@ Result<Definition> build_concat(DefineContext& ctx) {
     auto coords = index;
     coords[axis] = ctx.sym.sub(index[axis], begin[p]);
     const Scalar here = ctx.load(p, std::move(coords));
-    body = body.valid() ? ctx.scalars.select(ctx.scalars.index(DType::Bool, ctx.sym.lt(index[axis], begin[p + 1])), here, body) : here;
+    body = body.valid()
+               ? ctx.scalars.select(ctx.scalars.index(DType::Bool, ctx.sym.lt(index[axis], begin[p + 1])), here, body)
+               : here;
   }
   ctx.output(ctx.operands[0].dtype, dims, index, body);
   return std::move(ctx.definition);
@@ -156,13 +165,13 @@ Result<Definition> build_concat(DefineContext& ctx) {
 Result<Definition> build_pad(DefineContext& ctx) {
   const std::string mode = ctx.attrs.text("mode", "constant");
   const std::string_view text =
-      mode == "constant" ? "out[i..] = x[i - lo | value] where x is [h..]; i = #h + lo + hi"
-      : mode == "edge"   ? "out[i..] = x[min(max(i - lo, 0), #h - 1)] where x is [h..]; i = #h + lo + hi"
-      : mode == "wrap"   ? "out[i..] = x[(i - lo) % #h] where x is [h..]; i = #h + lo + hi"
-      : mode == "reflect"
-          ? "out[i..] = x[select(i < lo, lo - i, select(i - lo < #h, i - lo, 2 * (#h - 1) - (i - lo)))] where x is [h..]; i = #h + lo + hi;"
-            " require max(max(lo, hi), 0) < max(#h, 1) \"reflection must not reach beyond the tensor\""
-          : "";
+      mode == "constant"  ? "out[i..] = x[i - lo | value] where x is [h..]; i = #h + lo + hi"
+      : mode == "edge"    ? "out[i..] = x[min(max(i - lo, 0), #h - 1)] where x is [h..]; i = #h + lo + hi"
+      : mode == "wrap"    ? "out[i..] = x[(i - lo) % #h] where x is [h..]; i = #h + lo + hi"
+      : mode == "reflect" ? "out[i..] = x[select(i < lo, lo - i, select(i - lo < #h, i - lo, 2 * (#h - 1) - (i - "
+                            "lo)))] where x is [h..]; i = #h + lo + hi;"
+                            " require max(max(lo, hi), 0) < max(#h, 1) \"reflection must not reach beyond the tensor\""
+                          : "";
   if (text.empty()) return ctx.fail(DiagKind::BadAttribute, {"mode", "is '" + mode + "'"});
   DLCB_TRY(instantiate(ctx, text, ctx.attrs));
   return std::move(ctx.definition);
@@ -172,23 +181,40 @@ Result<Definition> build_pad(DefineContext& ctx) {
 
 std::span<const OpDef> structure_ops() {
   static const std::vector<OpDef> ops = {
-      {.name = "reshape", .operands = "x", .attrs = {{"shape", "exprs", "the new dims"}}, .build = build_reshape,
+      {.name = "reshape",
+       .operands = "x",
+       .attrs = {{"shape", "exprs", "the new dims"}},
+       .build = build_reshape,
        .doc = "Same elements in row-major order under new dims."},
-      {.name = "transpose", .operands = "x", .attrs = {{"perm", "ints", "out axis a is x axis perm[a]"}}, .build = build_transpose,
+      {.name = "transpose",
+       .operands = "x",
+       .attrs = {{"perm", "ints", "out axis a is x axis perm[a]"}},
+       .build = build_transpose,
        .doc = "Permutes axes."},
-      {.name = "broadcast_to", .operands = "x", .attrs = {{"shape", "exprs", "dims to broadcast with"}}, .build = build_broadcast_to,
+      {.name = "broadcast_to",
+       .operands = "x",
+       .attrs = {{"shape", "exprs", "dims to broadcast with"}},
+       .build = build_broadcast_to,
        .doc = "Two-way broadcast with a shape (ONNX Expand)."},
       {.name = "slice",
        .operands = "x",
-       .attrs = {{"axes", "ints", ""}, {"starts", "exprs", "first element, inside the dim"}, {"steps", "ints?", "not 0", "1"},
+       .attrs = {{"axes", "ints", ""},
+                 {"starts", "exprs", "first element, inside the dim"},
+                 {"steps", "ints?", "not 0", "1"},
                  {"extents", "exprs", "elements taken"}},
        .build = build_slice,
        .doc = "x[start + i * step]; starts and extents already clamped (slice_rules.h). A step of -1 reverses."},
-      {.name = "concat", .operands = "xs..", .attrs = {{"axis", "int", ""}}, .build = build_concat, .doc = "Joins along an axis."},
+      {.name = "concat",
+       .operands = "xs..",
+       .attrs = {{"axis", "int", ""}},
+       .build = build_concat,
+       .doc = "Joins along an axis."},
       {.name = "pad",
        .operands = "x",
-       .attrs = {{"lo", "exprs", "per axis, before; negative crops"}, {"hi", "exprs", "per axis, after"},
-                 {"mode", "string?", "constant, edge, reflect or wrap", "constant"}, {"value", "float?", "for constant", "0"}},
+       .attrs = {{"lo", "exprs", "per axis, before; negative crops"},
+                 {"hi", "exprs", "per axis, after"},
+                 {"mode", "string?", "constant, edge, reflect or wrap", "constant"},
+                 {"value", "float?", "for constant", "0"}},
        .build = build_pad,
        .doc = "Extends every axis (ONNX Pad)."},
       {.name = "tile",

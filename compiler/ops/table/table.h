@@ -14,6 +14,6 @@ std::span<const OpDef> reduction_ops();
 std::span<const OpDef> contraction_ops();  // matmul, convolution
 std::span<const OpDef> pooling_ops();
 std::span<const OpDef> resize_ops();
-std::span<const OpDef> composite_ops();    // expansions: softmax, norms, attention
+std::span<const OpDef> composite_ops();  // expansions: softmax, norms, attention
 
 }  // namespace dlcb::ops
