@@ -6,10 +6,15 @@ using namespace dlcb::testing;
 
 TEST_CASE("dims: numbers, shared names, nameless and negative ones") {
   GraphBuilder g;
-  g.input("x", {"N", 4, "", -1}).input("y", {"N", 4, 2, 5}).node("Add", {"x", "y"}, {"z"}).output("z");
+  g.input("u", {"?", "?"})
+      .input("x", {"N", 4, "", -1})
+      .input("y", {"N", 4, 2, 5})
+      .node("Add", {"x", "y"}, {"z"})
+      .output("z");
   Imported m(g);
-  CHECK(m.type(m.graph().inputs[0]) == "f32[N, 4, x.2, x.3]");
-  CHECK(m.type(m.graph().inputs[1]) == "f32[N, 4, 2, 5]");
+  CHECK(m.type(m.graph().inputs[0]) == "f32[u.0, u.1]");
+  CHECK(m.type(m.graph().inputs[1]) == "f32[N, 4, x.2, x.3]");
+  CHECK(m.type(m.graph().inputs[2]) == "f32[N, 4, 2, 5]");
 }
 
 TEST_CASE("declared inputs override the model's") {

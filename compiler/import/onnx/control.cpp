@@ -159,8 +159,13 @@ void Importer::import_if(NodeContext& n, Scope& scope) {
       n.out(i, kPoison);
       continue;
     }
-    if (n.rank(x) != n.rank(y))
-      n.unsupported("the branches' results have different ranks and the condition is not constant");
+    if (n.rank(x) != n.rank(y)) {
+      // torch's squeeze: If(dim == 1) Squeeze else Identity. No graph can serve both, so the first is what is compiled.
+      n.require(condition, "the branches of If give different ranks, so only the one for a true condition is compiled",
+                0);
+      n.out(i, x);
+      continue;
+    }
     if (n.dtype(x) != n.dtype(y)) n.malformed("the branches' results have different element types");
     n.out(i, n.merge(condition, x, y));
   }

@@ -22,6 +22,9 @@ const DeclaredInput* find_declared(std::span<const DeclaredInput> declared, cons
   return nullptr;
 }
 
+// Exporters write these where they know nothing; two of them are not the same dim.
+bool is_placeholder(const std::string& name) { return name.empty() || name == "?" || name == "-1" || name == "None"; }
+
 const char* kind_of(const TypeProto& type) {
   switch (type.value_case()) {
     case TypeProto::kSequenceType:
@@ -84,7 +87,7 @@ std::vector<sym::Expr> Importer::model_dims(const ValueInfoProto& info) {
     const int axis = static_cast<int>(dims.size());
     if (d.has_dim_value() && d.dim_value() >= 0)
       dims.push_back(graph_.sym().constant(d.dim_value()));
-    else if (!d.dim_param().empty())
+    else if (!is_placeholder(d.dim_param()))
       dims.push_back(named_dim(d.dim_param()));
     else
       dims.push_back(graph_.sym().fresh(graph::dim_name(info.name(), axis), sym::SymbolKind::Dim));

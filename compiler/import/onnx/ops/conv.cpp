@@ -105,7 +105,9 @@ void average_pool(NodeContext& n) {
   n.out(0, pooled(n, "avg_pool", n.in(0), {{"count_include_pad", n.integer("count_include_pad", 0)}}));
 }
 
-void lp_pool(NodeContext& n) { n.out(0, pooled(n, "lp_pool", n.in(0), {{"p", n.integer("p", 2)}})); }
+void lp_pool(NodeContext& n) {
+  n.out(0, pooled(n, "lp_pool", n.in(0), {{"norm", static_cast<double>(n.integer("p", 2))}}));
+}
 
 void global_pool(NodeContext& n) { n.out(0, n.reduce(n.variant(), n.in(0), spatial_axes(n, n.in(0)), true)); }
 

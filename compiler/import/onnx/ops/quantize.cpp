@@ -3,6 +3,7 @@
 
 #include "import/onnx/node_context.h"
 #include "import/onnx/ops/translators.h"
+#include "import/onnx/ops/window.h"
 
 namespace dlcb::importer::onnx {
 namespace {
@@ -74,15 +75,70 @@ void dynamic_quantize_linear(NodeContext& n) {
   n.out(2, n.cast(point, DType::U8));
 }
 
-// (a - a_zero) x (b - b_zero) in i32; a's zero point may be per row, b's per column.
-void matmul_integer(NodeContext& n) {
-  ValueId a = n.cast(n.in(0), DType::I32), b = n.cast(n.in(1), DType::I32);
-  if (n.has(2)) {
-    const ValueId zero = n.cast(n.in(2), DType::I32);
-    a = n.sub(a, n.rank(zero) == 1 && n.literal(n.dim(zero, 0)) != 1 ? n.unsqueeze(zero, {1}) : zero);
-  }
-  if (n.has(3)) b = n.sub(b, n.cast(n.in(3), DType::I32));
-  n.out(0, n.matmul(a, b));
+namespace {
+
+// Integer operands without their zero points, exact in i32. a's may be per row, b's per column.
+ValueId centred(NodeContext& n, int input, int zero_input) {
+  const ValueId x = n.cast(n.in(input), DType::I32);
+  if (!n.has(zero_input)) return x;
+  const ValueId zero = n.cast(n.in(zero_input), DType::I32);
+  if (n.rank(zero) != 1 || n.literal(n.dim(zero, 0)) == 1)
+    return n.sub(x, n.rank(zero) == 1 ? n.reshape(zero, {}) : zero);
+  return n.sub(x, input == 0 ? n.unsqueeze(zero, {1}) : zero);
+}
+
+ops::Attrs conv_attrs(NodeContext& n, ValueId x, ValueId w) {
+  const Exprs dims = n.dims(w);
+  if (dims.size() < 3) n.malformed("the weights need rank 3 or more");
+  ops::Attrs attrs = window_of(n, x, {dims.begin() + 2, dims.end()}).attrs();
+  attrs.set("group", n.integer("group", 1));
+  return attrs;
+}
+
+// i32 sums scaled to the result's scale and type.
+ValueId requantized(NodeContext& n, ValueId sums, ValueId factor, int zero_input) {
+  const DType to = n.dtype(n.in(zero_input));
+  const auto [low, high] = range_of(n, to);
+  const ValueId y =
+      n.add(n.unary("round", n.mul(n.cast(sums, DType::F32), factor)), n.cast(n.in(zero_input), DType::F32));
+  return n.cast(n.op("clip", {y}, {{"min", low}, {"max", high}}), to);
+}
+
+// scale of a times scale of b over the result's, the second lined up with the result's axis 1 when it is per channel.
+ValueId factor_of(NodeContext& n, int a, int b, int y, int rank) {
+  const auto scale = [&](int input) {
+    const ValueId v = n.cast(n.in(input), DType::F32);
+    return n.rank(v) == 1 ? (n.literal(n.dim(v, 0)) == 1 ? n.reshape(v, {}) : n.pad_rank_right(v, rank)) : v;
+  };
+  return n.div(n.mul(scale(a), scale(b)), scale(y));
+}
+
+}  // namespace
+
+void matmul_integer(NodeContext& n) { n.out(0, n.matmul(centred(n, 0, 2), centred(n, 1, 3))); }
+
+void conv_integer(NodeContext& n) {
+  const ValueId x = centred(n, 0, 2), w = n.has(3) && n.rank(n.in(3)) == 1
+                                              ? n.sub(n.cast(n.in(1), DType::I32),
+                                                      n.pad_rank_right(n.cast(n.in(3), DType::I32), n.rank(n.in(1))))
+                                              : centred(n, 1, 3);
+  n.out(0, n.op("conv", {x, w}, conv_attrs(n, x, w)));
+}
+
+void qlinear_matmul(NodeContext& n) {
+  const ValueId sums = n.matmul(centred(n, 0, 2), centred(n, 3, 5));
+  n.out(0, requantized(n, sums, factor_of(n, 1, 4, 6, 1), 7));
+}
+
+void qlinear_conv(NodeContext& n) {
+  const ValueId x = centred(n, 0, 2);
+  const ValueId w_zero = n.cast(n.in(5), DType::I32);
+  const ValueId w =
+      n.sub(n.cast(n.in(3), DType::I32), n.rank(w_zero) == 1 ? n.pad_rank_right(w_zero, n.rank(n.in(3))) : w_zero);
+  std::vector<ValueId> operands{x, w};
+  if (n.has(8)) operands.push_back(n.in(8));
+  const ValueId sums = n.op("conv", operands, conv_attrs(n, x, w));
+  n.out(0, requantized(n, sums, factor_of(n, 1, 4, 6, n.rank(x) - 1), 7));
 }
 
 }  // namespace dlcb::importer::onnx

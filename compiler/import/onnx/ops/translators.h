@@ -110,6 +110,9 @@ void quantize_linear(NodeContext&);
 void dequantize_linear(NodeContext&);
 void dynamic_quantize_linear(NodeContext&);
 void matmul_integer(NodeContext&);
+void conv_integer(NodeContext&);
+void qlinear_matmul(NodeContext&);
+void qlinear_conv(NodeContext&);
 
 // attention.cpp
 void attention(NodeContext&);
