@@ -296,6 +296,52 @@ Scalar ScalarStore::cast(DType t, Scalar a) {
   return impl_->intern(*sym_, std::move(n));
 }
 
+// Renames to the canonical indices of the lowest height above every reduction inside whose names are not free in the
+// body.
+void ScalarStore::canonicalise(std::vector<sym::Expr>& indices, Scalar& body) {
+  auto canonical = [&](uint32_t height) {
+    std::vector<sym::Expr> names;
+    for (uint32_t p = 0; p < indices.size(); ++p)
+      names.push_back(impl_->bound_index(*sym_, height, p, sym_->index_extent(indices[p])));
+    return names;
+  };
+  if (canonical(impl_->known[body.id].height + 1) == indices) return;
+  auto rename = [&](const std::vector<sym::Expr>& to) {
+    std::unordered_map<uint32_t, sym::Expr> map;
+    for (size_t p = 0; p < indices.size(); ++p)
+      if (indices[p] != to[p]) map[indices[p].id] = to[p];
+    body = substitute(body, map);
+    indices = to;
+  };
+  auto is_bound_name = [&](sym::Expr i) { return impl_->bound_height.contains(i.id); };
+  if (std::any_of(indices.begin(), indices.end(), is_bound_name)) rename(stand_ins(indices, body));
+  uint32_t height = impl_->known[body.id].height + 1;
+  auto blocked = [&](const std::vector<sym::Expr>& names) {
+    return std::any_of(names.begin(), names.end(), [&](sym::Expr n) { return has_symbol(symbols(body), n); });
+  };
+  std::vector<sym::Expr> names = canonical(height);
+  while (blocked(names)) names = canonical(++height);
+  rename(names);
+}
+
+// Names that occur nowhere in the body. A canonical name that was bound elsewhere becomes one first, so that it does
+// not push the names of inner reductions up.
+std::vector<sym::Expr> ScalarStore::stand_ins(const std::vector<sym::Expr>& indices, Scalar body) {
+  std::vector<sym::Expr> out;
+  auto in = [](const std::vector<sym::Expr>& list, sym::Expr e) {
+    return std::find(list.begin(), list.end(), e) != list.end();
+  };
+  for (sym::Expr i : indices) {
+    uint32_t position = 0;
+    sym::Expr s;
+    do {
+      s = impl_->bound_index(*sym_, 0, position++, sym_->index_extent(i));
+    } while (has_symbol(symbols(body), s) || in(out, s) || in(indices, s));
+    out.push_back(s);
+  }
+  return out;
+}
+
 Scalar ScalarStore::reduce(ReduceFn fn, std::vector<sym::Expr> indices, Scalar body) {
   const DType t = dtype(body);
   std::unordered_map<uint32_t, sym::Expr> single;  // an index of extent 1 is 0
@@ -312,45 +358,7 @@ Scalar ScalarStore::reduce(ReduceFn fn, std::vector<sym::Expr> indices, Scalar b
     if (sym_->is_const(sym_->index_extent(i), 0))
       return is_float(t) ? constant_f(t, reduce_identity_f(fn)) : constant_i(t, reduce_identity_i(fn, t));
 
-  // Rename to the canonical indices of the lowest height above every reduction inside whose names are not free here.
-  auto canonical = [&](uint32_t height) {
-    std::vector<sym::Expr> names;
-    for (uint32_t p = 0; p < indices.size(); ++p)
-      names.push_back(impl_->bound_index(*sym_, height, p, sym_->index_extent(indices[p])));
-    return names;
-  };
-  if (canonical(impl_->known[body.id].height + 1) != indices) {
-    auto rename = [&](const std::vector<sym::Expr>& to) {
-      std::unordered_map<uint32_t, sym::Expr> map;
-      for (size_t p = 0; p < indices.size(); ++p)
-        if (indices[p] != to[p]) map[indices[p].id] = to[p];
-      body = substitute(body, map);
-      indices = to;
-    };
-    // A canonical name that was bound elsewhere first becomes a stand-in, so that it does not push inner names up.
-    const bool reused =
-        std::any_of(indices.begin(), indices.end(), [&](sym::Expr i) { return impl_->bound_height.contains(i.id); });
-    if (reused) {
-      std::vector<sym::Expr> stand_ins;
-      for (sym::Expr i : indices) {
-        uint32_t position = 0;
-        sym::Expr s;
-        do {
-          s = impl_->bound_index(*sym_, 0, position++, sym_->index_extent(i));
-        } while (has_symbol(symbols(body), s) || std::find(stand_ins.begin(), stand_ins.end(), s) != stand_ins.end() ||
-                 std::find(indices.begin(), indices.end(), s) != indices.end());
-        stand_ins.push_back(s);
-      }
-      rename(stand_ins);
-    }
-    uint32_t height = impl_->known[body.id].height + 1;
-    auto blocked = [&](const std::vector<sym::Expr>& names) {
-      return std::any_of(names.begin(), names.end(), [&](sym::Expr n) { return has_symbol(symbols(body), n); });
-    };
-    std::vector<sym::Expr> names = canonical(height);
-    while (blocked(names)) names = canonical(++height);
-    rename(names);
-  }
+  canonicalise(indices, body);
   ScalarNode n{.kind = ScalarKind::Reduce, .dtype = t};
   n.reduce = fn;
   n.coords = std::move(indices);

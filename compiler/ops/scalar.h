@@ -167,6 +167,9 @@ class ScalarStore {
   sym::Store& sym() const { return *sym_; }
 
  private:
+  void canonicalise(std::vector<sym::Expr>& indices, Scalar& body);
+  std::vector<sym::Expr> stand_ins(const std::vector<sym::Expr>& indices, Scalar body);
+
   struct Impl;
   sym::Store* sym_;
   std::unique_ptr<Impl> impl_;

@@ -49,6 +49,26 @@ TEST_CASE_METHOD(Fixture, "inlining a reduction into a reduction does not captur
   CHECK(sc.loads(fused).size() == 1);
 }
 
+TEST_CASE_METHOD(Fixture, "the canonical form does not depend on how a chain of reductions was put together") {
+  // u = max_a (sum_b (x[a, b] - max_c x[a, c])), once built inside out and once by inlining twice.
+  const sym::Expr a = s.index("a", n), b = s.index("b", n), c = s.index("c", n);
+  auto largest = [&](sym::Expr row) { return sc.reduce(ReduceFn::Max, {c}, sc.load(DType::F32, x, {row, c})); };
+  const Scalar difference = sc.binary(Fn::Sub, sc.load(DType::F32, x, {a, b}), largest(a));
+  const Scalar direct = sc.reduce(ReduceFn::Max, {a}, sum(b, difference));
+
+  const ValueId m1{7}, s1{8};
+  const sym::Expr r = s.index("r", n);
+  const Scalar row_sum = sum(b, sc.binary(Fn::Sub, sc.load(DType::F32, x, {r, b}), sc.load(DType::F32, m1, {r})));
+  Scalar fused = sc.reduce(ReduceFn::Max, {a}, sc.load(DType::F32, s1, {a}));
+  fused = sc.inline_load(fused, s1, [&](std::span<const sym::Expr> at) {
+    return sc.substitute(row_sum, {{r.id, at[0]}});
+  });
+  fused = sc.inline_load(fused, m1, [&](std::span<const sym::Expr> at) { return largest(at[0]); });
+  CHECK(fused == direct);
+  CHECK(text(fused) == "max[k0 < N](sum[k1 < N](x[k0, k1] - max[k2 < N](x[k0, k2])))");
+  CHECK(sc.symbols(fused).size() == 1);  // N alone: every index is bound
+}
+
 TEST_CASE_METHOD(Fixture, "substitution changes extents of bound indices and follows data bindings") {
   const sym::Expr k = s.index("k", m);
   const Scalar v = sum(k, sc.load(DType::F32, x, {i, k}));
