@@ -35,7 +35,12 @@ void Emitter::line(const std::string& text) {
 void Emitter::append(const std::string& lines) { *current_->text += lines; }
 
 std::string Emitter::fresh(std::string_view prefix) {
-  return fmt::format("{}{}", prefix, counters_[std::string(prefix)]++);
+  static constexpr std::string_view kTypes[] = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"};
+  std::string name;
+  do {
+    name = fmt::format("{}{}", prefix, counters_[std::string(prefix)]++);
+  } while (std::ranges::find(kTypes, name) != std::end(kTypes));
+  return name;
 }
 
 Level Emitter::finest(std::initializer_list<Level> levels) { return std::max(levels); }
@@ -70,7 +75,7 @@ std::string Emitter::at(const Val& v, Level level, int lane) {
 
 void Emitter::bind_in_scope(Expr symbol, Val v) { current_->memo[memo_key(MemoKind::Index, symbol.id)] = std::move(v); }
 
-void Emitter::set_reduce(ops::Scalar reduce, Val v) { current_->memo[memo_key(MemoKind::Value, reduce.id)] = std::move(v); }
+void Emitter::set_value(ops::Scalar s, Val v) { current_->memo[memo_key(MemoKind::Value, s.id)] = std::move(v); }
 
 const Val* Emitter::lookup(uint64_t key) const {
   for (Scope* s = current_; s; s = s->parent) {

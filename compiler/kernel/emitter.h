@@ -43,7 +43,7 @@ class Emitter {
 
   // ---- the schedule tells what loop symbols are
   void bind(sym::Expr symbol, Val v) { bind_in_scope(symbol, std::move(v)); }
-  void set_reduce(ops::Scalar reduce, Val v);  // computed by the schedule; others become serial loops
+  void set_value(ops::Scalar s, Val v);  // computed by the schedule (reductions, tiles), in the current scope
   // Slot symbol along which vectors lie: its value in slot w of a group is base + w (modulo the row when sides == 2).
   struct Vector {
     sym::Expr symbol;                 // invalid: none

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "kernel/contraction.h"
 #include "kernel/reductions.h"
+#include "kernel/transpose.h"
 
 namespace dlcb::kernel {
 
@@ -22,29 +24,81 @@ namespace {
 struct Choice {
   Schedule schedule = Schedule::None;
   Region region;  // unified
+  size_t largest = 0;  // output
   std::optional<Reductions> reductions;
+  Scalar contraction;  // the sum of a Contraction
 };
+
+// Whether some load is contiguous along another index than the output is; find_turn() looks closer.
+bool may_turn(ops::ScalarStore& scalars, const Region& region, size_t largest) {
+  sym::Store& sym = scalars.sym();
+  const Output& o = region.outputs[largest];
+  if (o.index.size() < 2) return false;
+  const Expr inner = o.tensor.order.empty() ? o.index.back() : o.index[o.tensor.order.back()];
+  for (const Output& each : region.outputs) {
+    for (Scalar load : scalars.loads(each.body)) {
+      const ops::ScalarNode& node = scalars.node(load);
+      auto tensor = std::ranges::find_if(region.inputs, [&](const Tensor& t) { return t.value == node.value; });
+      if (tensor == region.inputs.end() || node.coords.size() < 2) continue;
+      Expr last = tensor->order.empty() ? node.coords.back() : node.coords[tensor->order.back()];
+      const bool reads_inner = std::ranges::any_of(node.coords, [&](Expr c) { return sym.contains(c, inner); });
+      if (reads_inner && !sym.contains(last, inner) && sym.has_symbol_of(last, sym::SymbolKind::Index)) return true;
+    }
+  }
+  return false;
+}
 
 Choice choose(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region) {
   Choice c;
   c.region = region;
-  size_t reference = 0;
-  if (region.outputs.empty() || !unify_outputs(scalars, facts, c.region, &reference)) return c;
+  if (region.outputs.empty() || !unify_outputs(scalars, facts, c.region, &c.largest)) return c;
   std::vector<Scalar> reduces;
   for (const Output& o : c.region.outputs) collect_reduces(scalars, o.body, reduces);
   if (reduces.empty()) {
-    c.schedule = Schedule::Pointwise;
+    c.schedule = may_turn(scalars, c.region, c.largest) ? Schedule::Transpose : Schedule::Pointwise;
     return c;
   }
   const bool contraction = std::ranges::any_of(reduces, [&](Scalar s) { return is_contraction(scalars, s); });
   if (contraction) {
     if (reduces.size() == 1 && c.region.outputs.size() == 1) c.schedule = Schedule::Contraction;
+    c.contraction = reduces[0];
     return c;
   }
-  c.reductions = find_reductions(scalars, facts, c.region, reference);
+  c.reductions = find_reductions(scalars, facts, c.region, c.largest);
   if (c.reductions) c.schedule = c.reductions->along_rows ? Schedule::RowReduce : Schedule::ColumnReduce;
   else if (reduces.size() == 1 && c.region.outputs.size() == 1) c.schedule = Schedule::Contraction;
   return c;
+}
+
+// A product with a few rows or columns only: a tile would be mostly empty, so it is computed as a reduction.
+bool is_thin(Lowered& region, const Contraction& c) {
+  constexpr int64_t kThin = 8;
+  return region.facts.bounds(extent_of(region.sym, c.rows)).hi <= kThin || region.facts.bounds(extent_of(region.sym, c.columns)).hi <= kThin;
+}
+
+Kernel reduce(Lowered& region, const Reductions& r, const GenerateOptions& options) {
+  std::vector<Expr> symbols;
+  for (const Loop& l : r.reduced) symbols.push_back(l.symbol);
+  for (const Reduction& one : r.all) region.set_operand(one.node, one.operand, symbols);
+  return r.along_rows ? generate_row_reduce(region, r, options) : generate_column_reduce(region, r, options);
+}
+
+Kernel pointwise(Lowered& region, const Choice& c, const GenerateOptions& options) {
+  std::vector<Loop> loops = loops_of(c.region.outputs[c.largest]);
+  region.collapse(loops);
+  if (c.schedule == Schedule::Transpose) {
+    if (auto turn = find_turn(region, loops)) return generate_transpose(region, *turn, options);
+  }
+  return generate_pointwise(region, std::move(loops), options);
+}
+
+Kernel write(Lowered& region, const Choice& c, const GenerateOptions& options) {
+  if (c.reductions) return reduce(region, *c.reductions, options);
+  if (!c.contraction.valid()) return pointwise(region, c, options);
+  std::optional<Contraction> product = find_contraction(region, c.contraction);
+  if (product && !is_thin(region, *product)) return generate_contraction(region, *product, options);
+  if (auto r = find_reductions(region.scalars, region.facts, c.region, 0)) return reduce(region, *r, options);
+  return pointwise(region, c, options);
 }
 
 }  // namespace
@@ -57,16 +111,7 @@ Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, cons
   Choice c = choose(scalars, facts, region);
   DLCB_CHECK(c.schedule != Schedule::None, "no schedule for region " + region.name);
   Lowered lowered(scalars, facts, c.region);
-  if (c.reductions && (c.schedule == Schedule::RowReduce || c.schedule == Schedule::ColumnReduce)) {
-    std::vector<Expr> symbols;
-    for (const Loop& l : c.reductions->reduced) symbols.push_back(l.symbol);
-    for (const Reduction& r : c.reductions->all) lowered.set_operand(r.node, r.operand, symbols);
-  }
-  Kernel kernel;
-  switch (c.schedule) {
-    case Schedule::RowReduce: kernel = generate_row_reduce(lowered, *c.reductions, options); break;
-    default: kernel = generate_pointwise(lowered, options); break;
-  }
+  Kernel kernel = write(lowered, c, options);
   kernel.schedule = c.schedule;
   close_variants(scalars.sym(), kernel);
   add_limits(lowered, kernel);

@@ -56,7 +56,7 @@ std::string Params::integer(Expr value) {
 std::string Params::divide(const std::string& n, Expr divisor) {
   if (literal(divisor) && *sym_.as_const(divisor) > 0) return fmt::format("i32(u32({}) / {}u)", n, *sym_.as_const(divisor));
   Expr at_least_1 = sym_.max(divisor, sym_.constant(1));
-  std::string mul = number(Arg::MagicMul, at_least_1, "m"), shift = number(Arg::MagicShift, at_least_1, "s");
+  std::string mul = number(Arg::MagicMul, at_least_1, "mul"), shift = number(Arg::MagicShift, at_least_1, "shift");
   return fmt::format("i32(mdiv(u32({}), {}, {}))", n, mul, shift);
 }
 

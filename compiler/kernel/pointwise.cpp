@@ -277,17 +277,10 @@ class Writer {
 
 }  // namespace
 
-Kernel generate_pointwise(Lowered& region, const GenerateOptions& options) {
+Kernel generate_pointwise(Lowered& region, std::vector<Loop> loops, const GenerateOptions& options) {
   Kernel kernel;
-  kernel.schedule = Schedule::Pointwise;
   Space space;
-  space.loops = loops_of(region.region.outputs[0]);
-  size_t largest = 0;
-  for (size_t i = 1; i < region.region.outputs.size(); i++) {
-    if (region.region.outputs[i].index.size() > region.region.outputs[largest].index.size()) largest = i;
-  }
-  space.loops = loops_of(region.region.outputs[largest]);
-  region.collapse(space.loops);
+  space.loops = std::move(loops);
   space.flat = linear(region.sym, space.loops);
   space.count = extent_of(region.sym, space.loops);
   space.heavy = body_cost(region) > kHeavyBody;

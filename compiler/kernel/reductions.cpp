@@ -82,6 +82,7 @@ bool is_window(ops::ScalarStore& scalars, Scalar reduce) {
   }
   if (count > kWindowLimit) return false;
   if (count <= 4) return true;
+  if (is_contraction(scalars, reduce)) return false;
   for (Scalar load : scalars.loads(node.operands[0])) {
     for (Expr c : scalars.node(load).coords) {
       if (contains_any(sym, c, node.coords) && has_foreign_index(sym, c, node.coords)) return true;

@@ -127,7 +127,7 @@ class RowWriter {
       for (int mask : {16, 8, 4, 2, 1}) shuffle(mask, "  ", "");
       e_.line("}");
     }
-    e_.set_reduce(r.node, {Level::Uniform, {acc}});
+    e_.set_value(r.node, {Level::Uniform, {acc}});
   }
 
   void store_elements() {

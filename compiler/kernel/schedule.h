@@ -8,8 +8,8 @@
 
 namespace dlcb::kernel {
 
-// Each schedule generates the variants of its kernel; `region` has been unified.
-Kernel generate_pointwise(Lowered& region, const GenerateOptions& options);
+// One thread, some elements; `loops` are those of the largest output, collapsed. `region` has been unified.
+Kernel generate_pointwise(Lowered& region, std::vector<Loop> loops, const GenerateOptions& options);
 
 // Rewrites every output to the index symbols of the one with the largest space (returned through `reference`): dims are
 // matched in order, dims of 1 become coordinate 0. False when some output does not fit.

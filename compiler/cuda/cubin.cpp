@@ -1,0 +1,136 @@
+// ELF64 with NVIDIA's .nv.info attributes; formats observed from ptxas 13.0 and checked against its -v output.
+#include "cuda/cubin.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace dlcb::cuda {
+
+namespace {
+
+// Every read is checked: a bad offset gives a zeroed value or an empty span, never a wild read.
+class Bytes {
+ public:
+  explicit Bytes(std::span<const std::byte> all) : all_(all) {}
+  template <class T>
+  T at(uint64_t offset) const {
+    T value{};
+    if (offset <= all_.size() && sizeof(T) <= all_.size() - offset) std::memcpy(&value, all_.data() + offset, sizeof(T));
+    return value;
+  }
+  std::span<const std::byte> part(uint64_t offset, uint64_t size) const {
+    if (offset > all_.size() || size > all_.size() - offset) return {};
+    return all_.subspan(offset, size);
+  }
+  std::string_view text(uint64_t offset) const {
+    if (offset >= all_.size()) return {};
+    auto rest = all_.subspan(offset);
+    auto end = std::ranges::find(rest, std::byte{0});
+    return {reinterpret_cast<const char*>(rest.data()), static_cast<size_t>(end - rest.begin())};
+  }
+
+ private:
+  std::span<const std::byte> all_;
+};
+
+enum Attribute : uint8_t { kMaxThreads = 0x05, kFrameSize = 0x11, kRegCount = 0x2f };
+constexpr uint8_t kSizedValue = 4;       // a 16-bit length, then the bytes; all other formats are 4 bytes in all
+constexpr uint32_t kReservedShared = 1024;
+constexpr int kInstructionBytes = 16;
+constexpr uint16_t kCallOpcodes[] = {0x943, 0x944, 0x345, 0x343, 0x344};  // CALL in its forms, low 12 bits of an instruction
+
+template <class See>
+void each_attribute(std::span<const std::byte> info, const See& see) {
+  Bytes bytes(info);
+  for (uint64_t at = 0; at + 4 <= info.size();) {
+    const auto format = bytes.at<uint8_t>(at), attribute = bytes.at<uint8_t>(at + 1);
+    const auto size = bytes.at<uint16_t>(at + 2);
+    if (format == kSizedValue) see(attribute, Bytes(bytes.part(at + 4, size)));
+    at += format == kSizedValue ? 4u + size : 4u;
+  }
+}
+
+bool has_call(std::span<const std::byte> code) {
+  for (size_t at = 0; at + kInstructionBytes <= code.size(); at += kInstructionBytes) {
+    uint16_t low;
+    std::memcpy(&low, code.data() + at, sizeof low);
+    if (std::ranges::find(kCallOpcodes, low & 0xfff) != std::end(kCallOpcodes)) return true;
+  }
+  return false;
+}
+
+struct Section {
+  Elf64_Shdr header;
+  std::string_view name;
+  std::span<const std::byte> content;
+};
+
+}  // namespace
+
+Result<std::vector<KernelInfo>> read_cubin(std::span<const std::byte> cubin) {
+  Bytes file(cubin);
+  const auto header = file.at<Elf64_Ehdr>(0);
+  auto refuse = [](std::string why) { return diag(DiagKind::KernelCompilation, {"its output is no cubin: " + why}); };
+  if (cubin.size() < sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return refuse("not an ELF file");
+  if (header.e_shentsize != sizeof(Elf64_Shdr)) return refuse("section headers of unknown size");
+  std::vector<Section> sections;
+  const auto names = file.at<Elf64_Shdr>(header.e_shoff + uint64_t{header.e_shstrndx} * sizeof(Elf64_Shdr));
+  Bytes name_table(file.part(names.sh_offset, names.sh_size));
+  Bytes symbols({}), symbol_names({});
+  for (uint64_t i = 0; i < header.e_shnum; i++) {
+    Section s;
+    s.header = file.at<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
+    s.name = name_table.text(s.header.sh_name);
+    if (s.header.sh_type != SHT_NOBITS) s.content = file.part(s.header.sh_offset, s.header.sh_size);
+    if (s.name == ".symtab") symbols = Bytes(s.content);
+    if (s.name == ".strtab") symbol_names = Bytes(s.content);
+    sections.push_back(s);
+  }
+  std::map<std::string, KernelInfo, std::less<>> kernels;
+  // sm_90 and later count 1 KB that the system reserves into .nv.shared and have a section for it.
+  const bool reserves = std::ranges::any_of(sections, [](const Section& s) { return s.name.starts_with(".nv.shared.reserved"); });
+  for (const Section& s : sections) {
+    if (!s.name.starts_with(".text.")) continue;
+    KernelInfo& k = kernels[std::string(s.name.substr(6))];
+    k.instructions = static_cast<uint32_t>(s.header.sh_size / kInstructionBytes);
+    k.has_calls = has_call(s.content);
+  }
+  auto by_symbol = [&](uint32_t index) -> KernelInfo* {
+    const auto symbol = symbols.at<Elf64_Sym>(uint64_t{index} * sizeof(Elf64_Sym));
+    auto found = kernels.find(symbol_names.text(symbol.st_name));
+    return found == kernels.end() ? nullptr : &found->second;
+  };
+  for (const Section& s : sections) {
+    if (s.name == ".nv.info") {
+      each_attribute(s.content, [&](uint8_t attribute, const Bytes& value) {
+        KernelInfo* k = by_symbol(value.at<uint32_t>(0));
+        if (k && attribute == kRegCount) k->registers = value.at<uint32_t>(4);
+        if (k && attribute == kFrameSize) k->stack_bytes = value.at<uint32_t>(4);
+      });
+    } else if (s.name.starts_with(".nv.info.")) {
+      auto k = kernels.find(s.name.substr(9));
+      if (k == kernels.end()) continue;
+      each_attribute(s.content, [&](uint8_t attribute, const Bytes& value) {
+        if (attribute == kMaxThreads) k->second.max_threads = value.at<uint32_t>(0);
+      });
+    } else if (s.name.starts_with(".nv.shared.")) {
+      auto k = kernels.find(s.name.substr(11));
+      if (k == kernels.end()) continue;
+      const auto size = static_cast<uint32_t>(s.header.sh_size);
+      k->second.shared_bytes = reserves && size >= kReservedShared ? size - kReservedShared : size;
+    }
+  }
+  std::vector<KernelInfo> result;
+  for (auto& [name, k] : kernels) {
+    k.name = name;
+    result.push_back(std::move(k));
+  }
+  return result;
+}
+
+}  // namespace dlcb::cuda

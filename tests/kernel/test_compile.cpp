@@ -1,0 +1,54 @@
+// What the CUDA compiler makes of generated kernels: needs NVRTC, no device.
+#include <algorithm>
+#include <chrono>
+
+#include "catch.h"
+#include "cuda/modules.h"
+#include "launch.h"
+
+namespace dlcb::testing {
+
+namespace {
+
+std::vector<cuda::EntryFacts> compile(std::span<const Compiled> cases) {
+  std::vector<cuda::KernelText> texts;
+  for (const Compiled& c : cases) {
+    for (const kernel::Function& f : c.kernel.functions) {
+      if (std::ranges::find(texts, f.name, &cuda::KernelText::name) == texts.end()) texts.push_back({f.name, f.text});
+    }
+  }
+  auto modules = cuda::compile_modules(texts, {{*cuda::parse_target("sm_90")}, 0, nullptr});
+  if (!modules) FAIL(message(modules.error()));
+  return modules->entries;
+}
+
+const cuda::EntryFacts& facts_of(std::span<const cuda::EntryFacts> entries, const std::string& name) {
+  auto found = std::ranges::find(entries, name, &cuda::EntryFacts::name);
+  REQUIRE(found != entries.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("kernels compile for sm_90 without a stack frame and cost what literal sizes cost") {
+  if (auto version = cuda::nvrtc_version(); !version) {
+    WARN("skipped: " << message(version.error()));
+    return;
+  }
+  std::vector<Compiled> dynamic = compile_cases(), literal = compile_cases({.literal_dims = true});
+  std::vector<cuda::EntryFacts> of_dynamic = compile(dynamic), of_literal = compile(literal);
+  for (size_t i = 0; i < dynamic.size(); i++) {
+    REQUIRE(dynamic[i].kernel.functions.size() == literal[i].kernel.functions.size());
+    for (size_t f = 0; f < dynamic[i].kernel.functions.size(); f++) {
+      const cuda::EntryFacts& a = facts_of(of_dynamic, dynamic[i].kernel.functions[f].name);
+      const cuda::EntryFacts& b = facts_of(of_literal, literal[i].kernel.functions[f].name);
+      INFO(dynamic[i].test->name << ", " << a.name << ": " << a.instructions << " instructions, " << b.instructions << " with literals, "
+                                 << a.registers << " registers");
+      CHECK(a.stack_bytes == 0);
+      CHECK(a.registers * a.max_threads <= 65536);
+      CHECK(a.instructions <= b.instructions * 1.15 + 16);
+    }
+  }
+}
+
+}  // namespace dlcb::testing

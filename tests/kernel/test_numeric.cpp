@@ -1,0 +1,79 @@
+// Every generated kernel, every variant that may be chosen, against the definition of its region.
+#include <cmath>
+#include <random>
+
+#include "catch.h"
+#include "launch.h"
+#include "ops/arithmetic.h"
+
+namespace dlcb::testing {
+
+namespace {
+
+// Symbol values of one run. Alignments of callers' pointers: the simulator's allocations are aligned.
+void set_symbols(Env& env, const Case& c, const Sizes& sizes) {
+  for (const auto& [name, value] : sizes) {
+    if (auto s = c.sym.find_symbol(name)) env.symbols[s->id] = value;
+  }
+  auto align = [&](const kernel::Tensor& t) {
+    env.symbols[kernel::pointer_alignment(env.scalars->sym(), t.value).id] = 256;
+  };
+  for (const kernel::Tensor& t : c.region.inputs) align(t);
+  for (const kernel::Output& o : c.region.outputs) align(o.tensor);
+}
+
+void fill_inputs(Env& env, const Case& c, std::mt19937& random) {
+  for (const kernel::Tensor& t : c.region.inputs) {
+    Elements e(static_cast<size_t>(count(env, t)));
+    for (double& v : e) {
+      if (is_float(t.dtype)) v = ops::round_to(t.dtype, std::uniform_real_distribution<>(-2, 2)(random));
+      else v = static_cast<double>(random() % static_cast<unsigned>(c.index_limit.contains(t.value.id) ? c.index_limit.at(t.value.id) : 2));
+    }
+    env.tensors[t.value.id] = std::move(e);
+  }
+}
+
+void compare(DType t, const Elements& expected, const Elements& actual, double tolerance) {
+  REQUIRE(expected.size() == actual.size());
+  double largest = 1;
+  for (double v : expected) {
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  }
+  const double unit = t == DType::F16 ? 1e-3 : t == DType::BF16 ? 8e-3 : is_float(t) ? tolerance : 0;
+  for (size_t i = 0; i < expected.size(); i++) {
+    if (expected[i] == actual[i] || (std::isnan(expected[i]) && std::isnan(actual[i]))) continue;
+    if (std::abs(expected[i] - actual[i]) <= unit * largest) continue;
+    INFO("element " << i << ": expected " << expected[i] << ", got " << actual[i]);
+    REQUIRE(false);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("kernels compute what their regions define") {
+  std::vector<Compiled> cases = compile_cases();
+  Machine machine = open_machine(cases);
+  std::mt19937 random(7);
+  for (Compiled& c : cases) {
+    for (const Sizes& sizes : c.test->sizes) {
+      Env env{&c.test->scalars, &c.test->region, {}, {}, {}};
+      set_symbols(env, *c.test, sizes);
+      fill_inputs(env, *c.test, random);
+      std::vector<Elements> expected;
+      for (const kernel::Output& o : c.test->region.outputs) {
+        expected.push_back(evaluate(env, o));
+        for (double& v : expected.back()) v = is_float(o.tensor.dtype) ? ops::round_to(o.tensor.dtype, v) : v;
+      }
+      std::string at;
+      for (const auto& [name, value] : sizes) at += " " + name + "=" + std::to_string(value);
+      for (size_t v = 0; v < c.kernel.variants.size(); v++) {
+        if (env.integer(c.kernel.variants[v].when) == 0) continue;
+        INFO(c.test->name << at << ", variant " << v << " " << c.kernel.variants[v].entry);
+        std::vector<Elements> actual = launch(machine, env, c.kernel.variants[v]);
+        for (size_t i = 0; i < actual.size(); i++) compare(c.test->region.outputs[i].tensor.dtype, expected[i], actual[i], c.test->tolerance);
+      }
+    }
+  }
+}
+
+}  // namespace dlcb::testing
