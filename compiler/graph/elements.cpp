@@ -1,5 +1,6 @@
 #include "graph/elements.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "graph/constant.h"
@@ -112,6 +113,9 @@ Result<std::vector<sym::Expr>> Graph::elements(ValueId id, std::span<const Origi
     if (v.elements) return *v.elements;
     return diag(DiagKind::BadTensor, {v.name, "holds a size beyond 2^63"}, location(*this, origins));
   }
+  std::unordered_set<uint32_t> seen;
+  if (v.producer.valid() && comes_from_inputs(id, seen) && read_inputs_of(id, origins) && values_[id.id].elements)
+    return *values_[id.id].elements;
   std::vector<sym::Expr> list;
   for (int64_t i = 0; i < *count; ++i) {
     std::string hint = v.dims.empty() ? v.name : v.name + "[" + std::to_string(i) + "]";
@@ -121,6 +125,34 @@ Result<std::vector<sym::Expr>> Graph::elements(ValueId id, std::span<const Origi
   }
   v.elements = list;
   return list;
+}
+
+// Whether a value is computed from small integer inputs (and what is known) alone. Such a value is read at the inputs,
+// which the host can do before the run, and not where it is computed, which would make the host wait for a kernel.
+bool Graph::comes_from_inputs(ValueId id, std::unordered_set<uint32_t>& seen) {
+  if (!id.valid() || !seen.insert(id.id).second || known_elements(id)) return true;
+  const Value& v = values_[id.id];
+  if (!small_count(*sym_, v.dims)) return false;
+  if (!v.producer.valid())
+    return holds_integers(v.dtype) && std::find(inputs.begin(), inputs.end(), id) != inputs.end();
+  const Node& n = nodes_[v.producer.id];
+  return n.definition.outputs[v.output].body.valid() &&
+         std::all_of(n.inputs.begin(), n.inputs.end(),
+                     [&](ValueId operand) { return comes_from_inputs(operand, seen); });
+}
+
+bool Graph::read_inputs_of(ValueId id, std::span<const Origin> origins) {
+  if (!id.valid() || known_elements(id)) return true;
+  const Value& v = values_[id.id];
+  if (!v.producer.valid()) return static_cast<bool>(elements(id, origins));
+  const Node& n = nodes_[v.producer.id];
+  std::vector<ops::Operand> operands;
+  for (ValueId operand_id : n.inputs) {
+    if (!read_inputs_of(operand_id, origins)) return false;
+    operands.push_back(operand(operand_id));
+  }
+  derive_elements(id, n.definition.outputs[v.output], operands);
+  return known_elements(id) != nullptr;
 }
 
 // Floats take part too: sizes are often scaled as floats on their way from Shape to Resize.

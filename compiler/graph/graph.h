@@ -190,6 +190,8 @@ class Graph {
                 std::string_view op, std::span<const Origin> origins);
   const std::vector<ops::Element>* known_elements(ValueId v);
   void derive_elements(ValueId made, const ops::OutputDef& out, std::span<const ops::Operand> operands);
+  bool comes_from_inputs(ValueId v, std::unordered_set<uint32_t>& seen);
+  bool read_inputs_of(ValueId v, std::span<const Origin> origins);
   void inline_single_elements(ops::Definition& definition, std::span<const ValueId> operands);
 
   sym::Store* sym_;

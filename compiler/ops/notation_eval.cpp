@@ -46,6 +46,8 @@ class Instance final : public notation::Layout {
       }
     }
     DLCB_ASSIGN(Value body, eval(rule_.body, kNoGroup));
+    if (body.kind != Value::Element && !ctx_.operands.empty())  // the branches that load were folded away
+      body = element(to_element(body, ctx_.operands[0].dtype));
     DLCB_CHECK(body.kind == Value::Element, "the body of " + std::string(ctx_.op.name) + " has no type");
     ctx_.output(ctx_.scalars.dtype(body.element), std::move(dims), std::move(index), body.element);
     return ok();

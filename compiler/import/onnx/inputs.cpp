@@ -72,11 +72,9 @@ std::vector<sym::Expr> Importer::declared_dims(const DeclaredInput& input) {
     const sym::Expr symbol = named_dim(d.name);
     dims.push_back(symbol);
     if (d.lo == 0 && d.hi == INT64_MAX) continue;
-    const sym::Bounds bounds{d.lo, d.hi};
-    graph_.sym().restrict(symbol, bounds);
     const bool known = std::any_of(graph_.ranges.begin(), graph_.ranges.end(),
                                    [&](const graph::Range& r) { return r.symbol == symbol; });
-    if (!known) graph_.ranges.push_back({symbol, bounds});
+    if (!known) graph_.declare_range(symbol, {d.lo, d.hi});
   }
   return dims;
 }

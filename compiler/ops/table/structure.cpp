@@ -41,6 +41,8 @@ class Reshape {
       for (size_t take = 1; take < total; ++take) {
         const size_t ni = i + take, no = o + total - take;
         if (ni > in_.size() || no > out_.size()) continue;
+        const bool rest = ni < in_.size() || no < out_.size();
+        if (rest && ctx_.sym.is_const(ctx_.product(in_.subspan(i, take)), 0)) continue;  // says nothing of the rest
         if (ctx_.facts().equal(ctx_.product(in_.subspan(i, take)), ctx_.product(out_.subspan(o, total - take))))
           return {ni, no};
       }

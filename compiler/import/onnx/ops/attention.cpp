@@ -95,20 +95,22 @@ void attention(NodeContext& n) {
   n.out(2, o.v);
   const ValueId k = repeat_heads(n, o.k, n.dim(o.q, 1)), v = repeat_heads(n, o.v, n.dim(o.q, 1));
   double scale = n.real("scale", 0);
+  ValueId q = o.q;
   if (scale == 0) {
-    const auto size = n.literal(n.dim(o.q, 3));
-    if (!size) n.unsupported("the head size is not a constant and no scale is given");
-    scale = 1 / std::sqrt(static_cast<double>(*size));
+    const Expr size = n.dim(q, 3);
+    scale = n.literal(size) ? 1 / std::sqrt(static_cast<double>(*n.literal(size))) : 1;
+    if (!n.literal(size))
+      q = n.mul(q, n.unary("rsqrt", n.cast(n.graph().add_ints("head_size", DType::I64, {size}, true), t)));
   }
   const double cap = n.real("softcap", 0);
   const DType softmax_type = n.dtype_attr("softmax_precision", t);
   ValueId y;
   if (is_plain(n)) {
-    std::vector<ValueId> operands{o.q, k, v};
+    std::vector<ValueId> operands{q, k, v};
     if (o.bias.valid()) operands.push_back(o.bias);
     y = n.op("attention", operands, {{"scale", scale}, {"causal", int64_t{o.causal}}});
   } else {
-    ValueId scores = n.mul(n.matmul(o.q, n.transpose(k, {0, 1, 3, 2})), scale);
+    ValueId scores = n.mul(n.matmul(q, n.transpose(k, {0, 1, 3, 2})), scale);
     if (cap > 0) scores = n.mul(n.unary("tanh", n.div(scores, cap)), cap);
     const ValueId capped = scores;
     if (o.bias.valid()) scores = n.add(scores, o.bias);
