@@ -12,12 +12,11 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-set(DLCB_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 function(dlcb_embed out symbol)
   string(REPLACE ";" "|" files "${ARGN}")
   add_custom_command(
     OUTPUT ${out}
-    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DSYMBOL=${symbol} "-DFILES=${files}" -P ${DLCB_EMBED_SCRIPT}
-    DEPENDS ${ARGN} ${DLCB_EMBED_SCRIPT}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DSYMBOL=${symbol} "-DFILES=${files}" -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
+    DEPENDS ${ARGN} ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
     VERBATIM)
 endfunction()

@@ -1,11 +1,9 @@
 #include "rewrite/match.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
-#include "ops/reference.h"
+#include "graph/constant.h"
 
 namespace dlcb::rewrite {
 
@@ -27,7 +25,9 @@ std::optional<double> Match::number(ValueId v) const {
   for (sym::Expr d : value.dims) {
     if (!graph_.sym().is_const(d, 1)) return std::nullopt;
   }
-  return ops::element_as_double(value.dtype, value.constant->bytes.data());
+  if (is_float(value.dtype)) return graph::real_element(value.dtype, value.constant->bytes, 0);
+  const auto integer = graph::integer_element(value.dtype, value.constant->bytes, 0);
+  return integer ? std::optional<double>(static_cast<double>(*integer)) : std::nullopt;
 }
 
 std::optional<ValueId> Match::other_than(const Node& node, double wanted) const {
