@@ -3,7 +3,7 @@
 
     onnx_node_check.py PATH/TO/onnx_reference_run [-k PATTERN] [-v] [--const] [--dynamic] [--limit SECONDS]
 
-Prints counts: pass, refused (the importer says that it does not support the model), wrong (values, shapes, types, faults).
+Prints counts: pass, refused (the importer says that it does not support the model), guarded (a run-time guard refuses these inputs), wrong (values, shapes, types, faults).
 """
 import argparse, collections, concurrent.futures, glob, os, re, subprocess, tempfile
 
@@ -79,7 +79,7 @@ def check(case, program, limit, const, dynamic):
         except subprocess.TimeoutExpired:
             return "slow", ""
         if run.returncode:
-            kind = "refused" if run.returncode == 3 and re.match(r"error\[DLCB(2003|2004|2009)\]", run.stderr) else "wrong"
+            kind = "guarded" if run.returncode == 4 else "refused" if run.returncode == 3 and re.match(r"error\[DLCB(2003|2004|2009)\]", run.stderr) else "wrong"
             return kind, " ".join(run.stderr.split())[:400]
         for i, want in enumerate(wants):
             try:
@@ -107,7 +107,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
         for case, (kind, why) in zip(cases, pool.map(lambda c: check(c, args.program, args.limit, args.const, args.dynamic), cases)):
             count[kind] += 1
-            if kind in ("wrong", "slow") or (args.v and kind == "refused"):
+            if kind in ("wrong", "slow", "guarded") or (args.v and kind == "refused"):
                 print(f"{kind} {os.path.basename(case)}: {why}", flush=True)
     print(f"{len(cases)} cases:", ", ".join(f"{k} {n}" for k, n in sorted(count.items())))
 

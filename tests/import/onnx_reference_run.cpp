@@ -75,6 +75,15 @@ class Interpreter {
     return ok();
   }
 
+  // The guards that can be decided before the run.
+  Status check() {
+    for (const graph::Constraint& c : g_.constraints)
+      if (g_.sym().evaluate(c.condition, [&](sym::Expr s) { return find(s); }) == 0)
+        return diag(DiagKind::GuardFailed, {sym::print(g_.sym(), c.condition) + ": " + c.why},
+                    graph::location(g_, c.origins));
+    return ok();
+  }
+
   // Dim symbols are given; a Data symbol is read from its tensor, which runs before.
   std::optional<int64_t> find(sym::Expr symbol) {
     if (const auto it = symbols_.find(symbol.id); it != symbols_.end()) return it->second;
@@ -161,6 +170,7 @@ int run(const std::string& path, const std::vector<std::string>& input_files, co
   g->sort_topologically();
   Interpreter interpreter(*g, symbols);
   for (size_t i = 0; i < tensors.size(); ++i) interpreter.set(g->inputs[i], std::move(tensors[i]));
+  if (auto checked = interpreter.check(); !checked) return fail(checked.error());
   if (auto done = interpreter.run(); !done) return fail(done.error());
   for (size_t i = 0; i < g->outputs.size(); ++i) {
     auto t = interpreter.get(g->outputs[i]);
