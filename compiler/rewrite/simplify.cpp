@@ -39,20 +39,23 @@ bool same_computation(const Node& a, const Node& b) {
 }  // namespace
 
 void remove_dead(Graph& graph) {
-  std::vector<bool> needed(graph.value_count(), false);
-  for (ValueId v : graph.outputs) needed[v.id] = true;
-  for (const graph::HostRead& read : graph.host_reads) needed[read.value.id] = true;
-  for (uint32_t n = graph.node_count(); n-- > 0;) {
-    const Node& node = graph.node(NodeId{n});
-    if (!node.op) continue;
-    const bool used = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return needed[v.id]; });
-    if (!used) {
-      graph.remove(NodeId{n});
-      continue;
-    }
-    for (ValueId v : node.inputs) {
-      if (v.valid()) needed[v.id] = true;
-    }
+  std::vector<bool> needed(graph.node_count(), false);
+  std::vector<NodeId> work;
+  auto need = [&](ValueId v) {
+    const NodeId producer = v.valid() ? graph.value(v).producer : NodeId{};
+    if (!producer.valid() || needed[producer.id]) return;
+    needed[producer.id] = true;
+    work.push_back(producer);
+  };
+  for (ValueId v : graph.outputs) need(v);
+  for (const graph::HostRead& read : graph.host_reads) need(read.value);
+  while (!work.empty()) {
+    const NodeId n = work.back();
+    work.pop_back();
+    for (ValueId v : graph.node(n).inputs) need(v);
+  }
+  for (uint32_t n = 0; n < graph.node_count(); ++n) {
+    if (graph.node(NodeId{n}).op && !needed[n]) graph.remove(NodeId{n});
   }
 }
 
