@@ -158,7 +158,13 @@ Emitter::Access Emitter::access(Expr offset) {
 Val Emitter::load(Scalar s) {
   const Lowered::Site site = region_.site(s);
   Access a = access(site.offset);
-  return a.vector ? vector_load(site.input, a) : plain_load(site.input, a.offset);
+  return a.vector ? vector_load(site.input, a, false) : plain_load(site.input, a.offset, false);
+}
+
+Val Emitter::bits(Scalar load) {
+  const Lowered::Site site = region_.site(load);
+  Access a = access(site.offset);
+  return a.vector ? vector_load(site.input, a, true) : plain_load(site.input, a.offset, true);
 }
 
 void Emitter::need_alignment(const Tensor& tensor) {
@@ -168,7 +174,7 @@ void Emitter::need_alignment(const Tensor& tensor) {
   if (std::ranges::find(conditions, condition) == conditions.end()) conditions.push_back(condition);
 }
 
-Val Emitter::vector_load(size_t input, const Access& access) {
+Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
   need_alignment(region_.region.inputs[input]);
   DType t = region_.region.inputs[input].dtype;
   std::string x = params_.input(input), pack = fmt::format("{}, {}", memory_type(t), shape.width);
@@ -191,14 +197,18 @@ Val Emitter::vector_load(size_t input, const Access& access) {
     }
     for (int w = 0; w < shape.width; w++) elements.names.push_back(fmt::format("{}.v[{}]", r, w));
   }
+  if (as_bits) return elements;
   return define(register_type(t), "v", Level::Slot, [&](int slot) { return from_memory(t, elements.names[slot]); });
 }
 
-Val Emitter::plain_load(size_t input, const Val& offset) {
+Val Emitter::plain_load(size_t input, const Val& offset, bool as_bits) {
   DType t = region_.region.inputs[input].dtype;
   std::string x = params_.input(input);
   Level level = guard() ? finest(offset.level, guard()->level) : offset.level;
   const bool sided = level == Level::Group && shape.sides == 2;
+  if (!guard() && !sided && as_bits) {
+    return define(memory_type(t), "v", level, [&](int lane) { return fmt::format("{}[{}]", x, offset.names[lane]); });
+  }
   if (!guard() && !sided) {
     return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, fmt::format("{}[{}]", x, offset.names[lane])); });
   }
@@ -213,6 +223,7 @@ Val Emitter::plain_load(size_t input, const Val& offset) {
     std::string get = fmt::format("{} = {}[{}];", r, x, from);
     line(when.empty() ? get : fmt::format("if ({}) {}", fmt::join(when, " && "), get));
   }
+  if (as_bits) return {level, bits};
   return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, bits[lane]); });
 }
 

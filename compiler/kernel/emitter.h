@@ -38,6 +38,8 @@ class Emitter {
   // ---- values
   Val index(sym::Expr e);  // i32
   Val value(ops::Scalar s);
+  // A load's elements as they lie in memory (halves as bits), for copying.
+  Val bits(ops::Scalar load);
   // Memory element (any dtype) at an offset; honours the current guard.
   void store(size_t output, const Val& v, const Val* predicate);
 
@@ -99,8 +101,8 @@ class Emitter {
   bool same_in_vector(sym::Expr comparison);
   Val build_value(ops::Scalar s);
   Val load(ops::Scalar s);
-  Val vector_load(size_t input, const Access& access);
-  Val plain_load(size_t input, const Val& offset);
+  Val vector_load(size_t input, const Access& access, bool as_bits);
+  Val plain_load(size_t input, const Val& offset, bool as_bits);
   Val select(const ops::ScalarNode& node);
   Val divide(const ops::ScalarNode& node);
   Val serial_reduce(ops::Scalar s);

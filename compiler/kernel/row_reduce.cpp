@@ -22,6 +22,8 @@ struct RowPlan {
   int vectors = 1, width = 1;  // K, W
   bool looped = false;
   int64_t max_lanes = kMaxLanes;
+  bool fixed = false;  // the row length is known, so there are exactly max_lanes lanes
+  bool exact = false;  // and together they hold exactly one row
 };
 
 class RowWriter {
@@ -41,7 +43,8 @@ class RowWriter {
  private:
   void rows() {
     Expr rows = extent_of(sym_, r_.kept);
-    e_.line("const i32 lane = i32(threadIdx.x), lanes = i32(blockDim.x);");
+    std::string lanes = plan_.fixed ? fmt::format("{}", plan_.max_lanes) : "i32(blockDim.x)";
+    e_.line(fmt::format("const i32 lane = i32(threadIdx.x), lanes = {};", lanes));
     e_.line("const u32 at = blockIdx.x * blockDim.y + threadIdx.y;");
     std::string n = params_.integer(rows);
     e_.line(fmt::format("const bool inside = at < u32({});", n));
@@ -62,11 +65,11 @@ class RowWriter {
       std::string at = width == 1 ? lane : fmt::format("{} * {}", lane, width);
       return first.empty() ? at : fmt::format("{} + {}", first, at);
     });
-    Val in = e_.define("bool", "in", Level::Group, [&](int k) { return fmt::format("{} < {}", base.names[k], length); });
+    in_ = e_.define("bool", "in", Level::Group, [&](int k) { return plan_.exact ? "true" : fmt::format("{} < {}", base.names[k], length); });
     std::vector<Expr> symbols;
     for (const Loop& l : r_.reduced) symbols.push_back(l.symbol);
-    e_.open_guard(symbols, in);
-    in_ = in;
+    if (plan_.exact) e_.open_loop(symbols);
+    else e_.open_guard(symbols, in_);
     std::vector<std::string> slots;
     for (int s = 0; s < e_.shape.slots(); s++) {
       const std::string& c = base.names[s / width];
@@ -82,6 +85,11 @@ class RowWriter {
     for (size_t i = 0; i < r_.reduced.size(); i++) {
       if (!split[i].empty()) e_.bind(r_.reduced[i].symbol, {Level::Slot, split[i]});
     }
+  }
+
+  void close_columns() {
+    if (plan_.exact) e_.append(e_.close_loop());
+    else e_.close_guard();
   }
 
   // acc = acc op (this lane's elements).
@@ -157,7 +165,7 @@ class RowWriter {
     }
     store_elements();
     store_rows();
-    e_.close_guard();
+    close_columns();
   }
 
   void looped() {
@@ -187,7 +195,7 @@ class RowWriter {
     e_.open_loop(symbols);
     bind_columns(b);
     body();
-    e_.close_guard();
+    close_columns();
     std::string text = e_.close_loop();
     e_.line(fmt::format("for (i32 {0} = 0; {0} < {1}; {0} += {2} * lanes) {{", b, params_.integer(columns_), e_.shape.slots()));
     e_.append(text);
@@ -286,6 +294,8 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
       plan.vectors = vectors_for(*length, w, k_most);
       plan.max_lanes = lanes_for(*length, plan.vectors * w);
       if (plan.max_lanes > kMaxLanes) return;
+      plan.fixed = true;
+      plan.exact = plan.max_lanes * plan.vectors * w == *length;
     }
     RowWriter(region, r, plan, options).write(kernel);
   };

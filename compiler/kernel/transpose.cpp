@@ -98,10 +98,10 @@ class TransposeWriter {
     }
     for (size_t i = 0; i < turn_.loads.size(); i++) {
       DType t = region_.scalars.dtype(turn_.loads[i]);
-      Val v = e_.value(turn_.loads[i]);
+      Val v = e_.bits(turn_.loads[i]);
       if (!vectors_) {
         for (int g = 0; g < 16; g++) {
-          e_.line(fmt::format("{}[(lv + {}) * {} + lu] = {};", element(i), 4 * g, pitch(), to_memory(t, e_.at(v, Level::Group, g))));
+          e_.line(fmt::format("{}[(lv + {}) * {} + lu] = {};", element(i), 4 * g, pitch(), e_.at(v, Level::Group, g)));
         }
         continue;
       }
@@ -109,7 +109,7 @@ class TransposeWriter {
         std::string p = e_.fresh("o");
         e_.line(fmt::format("Pack<{}, {}> {};", memory_type(t), kVector, p));
         for (int g = 0; g < kVector; g++) {
-          e_.line(fmt::format("{}.v[{}] = {};", p, g, to_memory(t, e_.at(v, Level::Slot, g * kVector + j))));
+          e_.line(fmt::format("{}.v[{}] = {};", p, g, e_.at(v, Level::Slot, g * kVector + j)));
         }
         e_.line(fmt::format("stp<{}, {}>({} + (lu * 4 + {}) * {} + ((lv ^ lu) & 15) * 4, {});", memory_type(t), kVector, element(i), j, pitch(), p));
       }

@@ -130,8 +130,8 @@ void pointwise(Cases& all) {
   }
   {
     Case& c = add(all, "transpose NCHW to NHWC", {{{"N", 2}, {"H", 9}}, {{"N", 1}, {"H", 128}}, {{"N", 0}, {"H", 4}}}, Schedule::Transpose);
-    Expr H = c.dim("H"), n = c.index(c.dim("N")), k = c.index(c.lit(40)), h = c.index(H);
-    ValueId x = c.input(DType::F16, {c.dim("N"), c.lit(40), H});
+    Expr H = c.dim("H"), n = c.index(c.dim("N")), k = c.index(c.lit(200)), h = c.index(H);
+    ValueId x = c.input(DType::F16, {c.dim("N"), c.lit(200), H});
     c.output(DType::F16, {n, h, k}, relu(c, c.load(x, {n, k, h})));
   }
 }

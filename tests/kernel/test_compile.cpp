@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "catch.h"
+#include "cuda/cubin.h"
 #include "cuda/modules.h"
 #include "launch.h"
 
@@ -49,6 +50,35 @@ TEST_CASE("kernels compile for sm_90 without a stack frame and cost what literal
       CHECK(a.instructions <= b.instructions * 1.15 + 16);
     }
   }
+}
+
+TEST_CASE("a cubin tells what its kernels use") {
+  if (!cuda::nvrtc_version()) {
+    WARN("skipped: no NVRTC");
+    return;
+  }
+  auto cubin = cuda::compile_to_cubin(
+      "extern \"C\" __global__ void __launch_bounds__(96) plain(float* p) { __shared__ float s[40]; s[threadIdx.x] = p[0]; "
+      "__syncthreads(); p[1] = s[3] * 2; }\n"
+      "extern \"C\" __global__ void dividing(long long* p) { p[0] = p[1] / p[2]; }\n"
+      "extern \"C\" __global__ void spilling(int* p) { int a[64]; for (int i = 0; i < p[0]; ++i) a[p[i]] = i; p[1] = a[p[2]]; }\n",
+      *cuda::parse_target("sm_90"));
+  REQUIRE(cubin);
+  auto kernels = cuda::read_cubin({reinterpret_cast<const std::byte*>(cubin->data()), cubin->size()});
+  REQUIRE(kernels);
+  REQUIRE(kernels->size() == 3);
+  const cuda::KernelInfo &dividing = (*kernels)[0], &plain = (*kernels)[1], &spilling = (*kernels)[2];
+  CHECK(plain.name == "plain");
+  CHECK(plain.max_threads == 96);
+  CHECK(plain.shared_bytes == 160);
+  CHECK(plain.registers > 0);
+  CHECK(plain.instructions > 0);
+  CHECK(plain.instructions % 8 == 0);
+  CHECK(plain.stack_bytes == 0);
+  CHECK_FALSE(plain.has_calls);
+  CHECK(dividing.has_calls);
+  CHECK(spilling.stack_bytes >= 256);
+  CHECK_FALSE(cuda::read_cubin({}));
 }
 
 }  // namespace dlcb::testing
