@@ -20,7 +20,8 @@ class Bytes {
   template <class T>
   T at(uint64_t offset) const {
     T value{};
-    if (offset <= all_.size() && sizeof(T) <= all_.size() - offset) std::memcpy(&value, all_.data() + offset, sizeof(T));
+    if (offset <= all_.size() && sizeof(T) <= all_.size() - offset)
+      std::memcpy(&value, all_.data() + offset, sizeof(T));
     return value;
   }
   std::span<const std::byte> part(uint64_t offset, uint64_t size) const {
@@ -39,10 +40,11 @@ class Bytes {
 };
 
 enum Attribute : uint8_t { kMaxThreads = 0x05, kFrameSize = 0x11, kRegCount = 0x2f };
-constexpr uint8_t kSizedValue = 4;       // a 16-bit length, then the bytes; all other formats are 4 bytes in all
+constexpr uint8_t kSizedValue = 4;  // a 16-bit length, then the bytes; all other formats are 4 bytes in all
 constexpr uint32_t kReservedShared = 1024;
 constexpr int kInstructionBytes = 16;
-constexpr uint16_t kCallOpcodes[] = {0x943, 0x944, 0x345, 0x343, 0x344};  // CALL in its forms, low 12 bits of an instruction
+constexpr uint16_t kCallOpcodes[] = {0x943, 0x944, 0x345, 0x343,
+                                     0x344};  // CALL in its forms, low 12 bits of an instruction
 
 template <class See>
 void each_attribute(std::span<const std::byte> info, const See& see) {
@@ -76,7 +78,8 @@ Result<std::vector<KernelInfo>> read_cubin(std::span<const std::byte> cubin) {
   Bytes file(cubin);
   const auto header = file.at<Elf64_Ehdr>(0);
   auto refuse = [](std::string why) { return diag(DiagKind::KernelCompilation, {"its output is no cubin: " + why}); };
-  if (cubin.size() < sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return refuse("not an ELF file");
+  if (cubin.size() < sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return refuse("not an ELF file");
   if (header.e_shentsize != sizeof(Elf64_Shdr)) return refuse("section headers of unknown size");
   std::vector<Section> sections;
   const auto names = file.at<Elf64_Shdr>(header.e_shoff + uint64_t{header.e_shstrndx} * sizeof(Elf64_Shdr));
@@ -93,7 +96,8 @@ Result<std::vector<KernelInfo>> read_cubin(std::span<const std::byte> cubin) {
   }
   std::map<std::string, KernelInfo, std::less<>> kernels;
   // sm_90 and later count 1 KB that the system reserves into .nv.shared and have a section for it.
-  const bool reserves = std::ranges::any_of(sections, [](const Section& s) { return s.name.starts_with(".nv.shared.reserved"); });
+  const bool reserves =
+      std::ranges::any_of(sections, [](const Section& s) { return s.name.starts_with(".nv.shared.reserved"); });
   for (const Section& s : sections) {
     if (!s.name.starts_with(".text.")) continue;
     KernelInfo& k = kernels[std::string(s.name.substr(6))];

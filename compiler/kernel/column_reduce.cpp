@@ -1,5 +1,5 @@
-// Reductions over outer loops: neighbouring threads take neighbouring kept elements (so memory is read in whole lines), the
-// threads of a column share its reduction and combine through shared memory.
+// Reductions over outer loops: neighbouring threads take neighbouring kept elements (so memory is read in whole lines),
+// the threads of a column share its reduction and combine through shared memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,14 @@ constexpr int kThreads = 512;
 class ColumnWriter {
  public:
   ColumnWriter(Lowered& region, const Reductions& r, int width, const GenerateOptions& options)
-      : region_(region), sym_(region.sym), r_(r), width_(width), params_(region.sym, region.region, options),
-        e_(region, params_, Shape{1, width, 1}), kept_(extent_of(region.sym, r.kept)), reduced_(extent_of(region.sym, r.reduced)) {}
+      : region_(region),
+        sym_(region.sym),
+        r_(r),
+        width_(width),
+        params_(region.sym, region.region, options),
+        e_(region, params_, Shape{1, width, 1}),
+        kept_(extent_of(region.sym, r.kept)),
+        reduced_(extent_of(region.sym, r.reduced)) {}
 
   void write(Kernel& kernel) {
     kept();
@@ -61,7 +67,8 @@ class ColumnWriter {
       e_.vector.base = coordinates[i];
       e_.vector.multiples = {r_.kept[i].extent};
       Val v{Level::Slot, {}};
-      for (int w = 0; w < width_; w++) v.names.push_back(w == 0 ? coordinates[i][0] : fmt::format("({} + {})", coordinates[i][0], w));
+      for (int w = 0; w < width_; w++)
+        v.names.push_back(w == 0 ? coordinates[i][0] : fmt::format("({} + {})", coordinates[i][0], w));
       e_.bind(r_.kept[i].symbol, std::move(v));
     }
   }
@@ -74,7 +81,8 @@ class ColumnWriter {
     std::vector<std::string> accs;
     for (int w = 0; w < (varies ? width_ : 1); w++) {
       accs.push_back(e_.fresh("a"));
-      e_.line(fmt::format("{} {} = {};", register_type(node(r).dtype), accs.back(), reduce_identity(node(r).reduce, node(r).dtype)));
+      e_.line(fmt::format("{} {} = {};", register_type(node(r).dtype), accs.back(),
+                          reduce_identity(node(r).reduce, node(r).dtype)));
     }
     return accs;
   }
@@ -82,7 +90,8 @@ class ColumnWriter {
   void accumulate(const Reduction& r, const std::vector<std::string>& accs) {
     Val v = e_.value(r.operand);
     for (size_t w = 0; w < accs.size(); w++) {
-      std::string x = accs.size() == 1 && v.level == Level::Slot ? v.names[0] : e_.at(v, Level::Slot, static_cast<int>(w));
+      std::string x =
+          accs.size() == 1 && v.level == Level::Slot ? v.names[0] : e_.at(v, Level::Slot, static_cast<int>(w));
       e_.line(fmt::format("{} = {};", accs[w], reduce_text(node(r).reduce, node(r).dtype, accs[w], x)));
     }
   }
@@ -116,7 +125,9 @@ class ColumnWriter {
     e_.line("  __syncthreads();");
     e_.line("  if (rank < half) {");
     for (size_t w = 0; w < accs.size(); w++) {
-      e_.line(fmt::format("    {0} = {1};", accs[w], reduce_text(node(r).reduce, node(r).dtype, accs[w], fmt::format("{}[(rank + half) * across + i32(threadIdx.x)]", shared[w]))));
+      e_.line(fmt::format("    {0} = {1};", accs[w],
+                          reduce_text(node(r).reduce, node(r).dtype, accs[w],
+                                      fmt::format("{}[(rank + half) * across + i32(threadIdx.x)]", shared[w]))));
       e_.line(fmt::format("    {}[rank * across + i32(threadIdx.x)] = {};", shared[w], accs[w]));
     }
     e_.line("  }");
@@ -131,7 +142,8 @@ class ColumnWriter {
   }
 
   bool is_elementwise(size_t output) {
-    return std::ranges::any_of(r_.reduced, [&](const Loop& l) { return region_.depends(region_.store_offset(output), l.symbol); });
+    return std::ranges::any_of(r_.reduced,
+                               [&](const Loop& l) { return region_.depends(region_.store_offset(output), l.symbol); });
   }
 
   void stores() {
@@ -184,7 +196,9 @@ Kernel generate_column_reduce(Lowered& region, Reductions r, const GenerateOptio
   size_t widest = 1;
   for (Scalar load : region.loads()) widest = std::max(widest, size_of(region.scalars.dtype(load)));
   const int width = std::min<int>(4, static_cast<int>(16 / widest));
-  const bool divisible = !r.kept.empty() && region.facts.prove(region.sym.eq(region.sym.mod(r.kept.back().extent, region.sym.constant(width)), region.sym.constant(0))) != sym::Tri::No;
+  const bool divisible = !r.kept.empty() && region.facts.prove(region.sym.eq(
+                                                region.sym.mod(r.kept.back().extent, region.sym.constant(width)),
+                                                region.sym.constant(0))) != sym::Tri::No;
   if (width > 1 && divisible) ColumnWriter(region, r, width, options).write(kernel);
   if (!complete(region, kernel)) ColumnWriter(region, r, 1, options).write(kernel);
   return kernel;

@@ -16,19 +16,26 @@ std::string_view register_type(DType t) {
   switch (t) {
     case DType::F32:
     case DType::F16:
-    case DType::BF16: return "float";
-    case DType::F64: return "double";
-    case DType::Bool: return "bool";
-    default: return name_of(t);
+    case DType::BF16:
+      return "float";
+    case DType::F64:
+      return "double";
+    case DType::Bool:
+      return "bool";
+    default:
+      return name_of(t);
   }
 }
 
 std::string_view memory_type(DType t) {
   switch (t) {
     case DType::F16:
-    case DType::BF16: return "u16";
-    case DType::Bool: return "u8";
-    default: return register_type(t);
+    case DType::BF16:
+      return "u16";
+    case DType::Bool:
+      return "u8";
+    default:
+      return register_type(t);
   }
 }
 
@@ -76,37 +83,59 @@ std::string cast_text(DType from, DType to, const std::string& a) {
 
 namespace {
 
-std::string math(DType t, std::string_view name) {
-  return fmt::format("{}{}", t == DType::F64 ? "d_" : "", name);
-}
+std::string math(DType t, std::string_view name) { return fmt::format("{}{}", t == DType::F64 ? "d_" : "", name); }
 
 // The prelude's function for fn, or "" when it is spelled otherwise.
 std::string_view math_name(Fn fn) {
   switch (fn) {
-    case Fn::Exp: return "expf_";
-    case Fn::Log: return "logf_";
-    case Fn::Sqrt: return "sqrtf_";
-    case Fn::Rsqrt: return "rsqrtf_";
-    case Fn::Erf: return "erff_";
-    case Fn::Tanh: return "tanhf_";
-    case Fn::Sin: return "sinf_";
-    case Fn::Cos: return "cosf_";
-    case Fn::Tan: return "tanf_";
-    case Fn::Asin: return "asinf_";
-    case Fn::Acos: return "acosf_";
-    case Fn::Atan: return "atanf_";
-    case Fn::Sinh: return "sinhf_";
-    case Fn::Cosh: return "coshf_";
-    case Fn::Asinh: return "asinhf_";
-    case Fn::Acosh: return "acoshf_";
-    case Fn::Atanh: return "atanhf_";
-    case Fn::Floor: return "floorf_";
-    case Fn::Ceil: return "ceilf_";
-    case Fn::Round: return "rintf_";
-    case Fn::Abs: return "fabsf_";
-    case Fn::IsNan: return "isnanf_";
-    case Fn::IsInf: return "isinff_";
-    default: return "";
+    case Fn::Exp:
+      return "expf_";
+    case Fn::Log:
+      return "logf_";
+    case Fn::Sqrt:
+      return "sqrtf_";
+    case Fn::Rsqrt:
+      return "rsqrtf_";
+    case Fn::Erf:
+      return "erff_";
+    case Fn::Tanh:
+      return "tanhf_";
+    case Fn::Sin:
+      return "sinf_";
+    case Fn::Cos:
+      return "cosf_";
+    case Fn::Tan:
+      return "tanf_";
+    case Fn::Asin:
+      return "asinf_";
+    case Fn::Acos:
+      return "acosf_";
+    case Fn::Atan:
+      return "atanf_";
+    case Fn::Sinh:
+      return "sinhf_";
+    case Fn::Cosh:
+      return "coshf_";
+    case Fn::Asinh:
+      return "asinhf_";
+    case Fn::Acosh:
+      return "acoshf_";
+    case Fn::Atanh:
+      return "atanhf_";
+    case Fn::Floor:
+      return "floorf_";
+    case Fn::Ceil:
+      return "ceilf_";
+    case Fn::Round:
+      return "rintf_";
+    case Fn::Abs:
+      return "fabsf_";
+    case Fn::IsNan:
+      return "isnanf_";
+    case Fn::IsInf:
+      return "isinff_";
+    default:
+      return "";
   }
 }
 
@@ -115,11 +144,16 @@ std::string float_unary(Fn fn, DType t, const std::string& a) {
   if (!name.empty()) return fmt::format("{}({})", math(t, name), a);
   std::string one = float_text(t, 1);
   switch (fn) {
-    case Fn::Neg: return fmt::format("-{}", a);
-    case Fn::Sign: return fmt::format("({0} > 0 ? {1} : {0} < 0 ? -{1} : {0})", a, one);
-    case Fn::Reciprocal: return fmt::format("{}({}, {})", math(t, "divf_"), one, a);
-    case Fn::Sigmoid: return fmt::format("{}({}, {} + {}(-{}))", math(t, "divf_"), one, one, math(t, "expf_"), a);
-    default: DLCB_CHECK(false, "no float spelling of " + std::string(ops::name_of(fn)));
+    case Fn::Neg:
+      return fmt::format("-{}", a);
+    case Fn::Sign:
+      return fmt::format("({0} > 0 ? {1} : {0} < 0 ? -{1} : {0})", a, one);
+    case Fn::Reciprocal:
+      return fmt::format("{}({}, {})", math(t, "divf_"), one, a);
+    case Fn::Sigmoid:
+      return fmt::format("{}({}, {} + {}(-{}))", math(t, "divf_"), one, one, math(t, "expf_"), a);
+    default:
+      DLCB_CHECK(false, "no float spelling of " + std::string(ops::name_of(fn)));
   }
   return {};
 }
@@ -127,17 +161,25 @@ std::string float_unary(Fn fn, DType t, const std::string& a) {
 std::string integer_unary(Fn fn, DType t, const std::string& a) {
   std::string_view type = register_type(t);
   switch (fn) {
-    case Fn::Neg: return fmt::format("{}(-{})", type, a);
-    case Fn::Abs: return fmt::format("({0} < 0 ? {1}(-{0}) : {0})", a, type);
-    case Fn::Sign: return fmt::format("{}(({} > 0) - ({} < 0))", type, a, a);
-    case Fn::Not: return fmt::format("!{}", a);
-    case Fn::BitNot: return fmt::format("{}(~{})", type, a);
+    case Fn::Neg:
+      return fmt::format("{}(-{})", type, a);
+    case Fn::Abs:
+      return fmt::format("({0} < 0 ? {1}(-{0}) : {0})", a, type);
+    case Fn::Sign:
+      return fmt::format("{}(({} > 0) - ({} < 0))", type, a, a);
+    case Fn::Not:
+      return fmt::format("!{}", a);
+    case Fn::BitNot:
+      return fmt::format("{}(~{})", type, a);
     case Fn::Floor:
     case Fn::Ceil:
-    case Fn::Round: return a;
+    case Fn::Round:
+      return a;
     case Fn::IsNan:
-    case Fn::IsInf: return "false";
-    default: return fmt::format("{}({})", type, float_unary(fn, DType::F64, fmt::format("double({})", a)));
+    case Fn::IsInf:
+      return "false";
+    default:
+      return fmt::format("{}({})", type, float_unary(fn, DType::F64, fmt::format("double({})", a)));
   }
 }
 
@@ -158,37 +200,55 @@ std::string comparison(Fn fn, const std::string& a, const std::string& b) {
 
 std::string float_binary(Fn fn, DType t, const std::string& a, const std::string& b) {
   switch (fn) {
-    case Fn::Add: return fmt::format("{} + {}", a, b);
-    case Fn::Sub: return fmt::format("{} - {}", a, b);
-    case Fn::Mul: return fmt::format("{} * {}", a, b);
-    case Fn::Div: return fmt::format("{}({}, {})", math(t, "divf_"), a, b);
-    case Fn::Pow: return fmt::format("{}({}, {})", math(t, "powf_"), a, b);
-    case Fn::Rem: return fmt::format("{}({}, {})", math(t, "fmodf_"), a, b);
+    case Fn::Add:
+      return fmt::format("{} + {}", a, b);
+    case Fn::Sub:
+      return fmt::format("{} - {}", a, b);
+    case Fn::Mul:
+      return fmt::format("{} * {}", a, b);
+    case Fn::Div:
+      return fmt::format("{}({}, {})", math(t, "divf_"), a, b);
+    case Fn::Pow:
+      return fmt::format("{}({}, {})", math(t, "powf_"), a, b);
+    case Fn::Rem:
+      return fmt::format("{}({}, {})", math(t, "fmodf_"), a, b);
     case Fn::Mod: {
       std::string r = fmt::format("{}({}, {})", math(t, "fmodf_"), a, b);
       return fmt::format("({0} != 0 && ({0} < 0) != ({1} < 0) ? {0} + {1} : {0})", r, b);
     }
-    case Fn::Min: return fmt::format("{}({}, {})", math(t, "fminf_nan"), a, b);
-    case Fn::Max: return fmt::format("{}({}, {})", math(t, "fmaxf_nan"), a, b);
-    default: DLCB_CHECK(false, "no float spelling of " + std::string(ops::name_of(fn)));
+    case Fn::Min:
+      return fmt::format("{}({}, {})", math(t, "fminf_nan"), a, b);
+    case Fn::Max:
+      return fmt::format("{}({}, {})", math(t, "fmaxf_nan"), a, b);
+    default:
+      DLCB_CHECK(false, "no float spelling of " + std::string(ops::name_of(fn)));
   }
   return {};
 }
 
 const char* integer_operator(Fn fn) {
   switch (fn) {
-    case Fn::Add: return "+";
-    case Fn::Sub: return "-";
-    case Fn::Mul: return "*";
+    case Fn::Add:
+      return "+";
+    case Fn::Sub:
+      return "-";
+    case Fn::Mul:
+      return "*";
     case Fn::And:
-    case Fn::BitAnd: return "&";
+    case Fn::BitAnd:
+      return "&";
     case Fn::Or:
-    case Fn::BitOr: return "|";
+    case Fn::BitOr:
+      return "|";
     case Fn::Xor:
-    case Fn::BitXor: return "^";
-    case Fn::Shl: return "<<";
-    case Fn::Shr: return ">>";
-    default: return nullptr;
+    case Fn::BitXor:
+      return "^";
+    case Fn::Shl:
+      return "<<";
+    case Fn::Shr:
+      return ">>";
+    default:
+      return nullptr;
   }
 }
 
@@ -196,16 +256,23 @@ std::string integer_binary(Fn fn, DType t, const std::string& a, const std::stri
   std::string_view type = register_type(t);
   if (const char* op = integer_operator(fn)) return fmt::format("{}({} {} {})", type, a, op, b);
   switch (fn) {
-    case Fn::Div: return integer_division(t, a, b, '/');
-    case Fn::Rem: return integer_division(t, a, b, '%');
+    case Fn::Div:
+      return integer_division(t, a, b, '/');
+    case Fn::Rem:
+      return integer_division(t, a, b, '%');
     case Fn::Mod: {
       std::string r = integer_division(t, a, b, '%');
       return fmt::format("({0} != 0 && ({0} < 0) != ({1} < 0) ? {2}({0} + {1}) : {0})", r, b, type);
     }
-    case Fn::Min: return fmt::format("({0} < {1} ? {0} : {1})", a, b);
-    case Fn::Max: return fmt::format("({0} > {1} ? {0} : {1})", a, b);
-    case Fn::Pow: return fmt::format("{}({})", type, float_binary(fn, DType::F64, fmt::format("double({})", a), fmt::format("double({})", b)));
-    default: DLCB_CHECK(false, "no integer spelling of " + std::string(ops::name_of(fn)));
+    case Fn::Min:
+      return fmt::format("({0} < {1} ? {0} : {1})", a, b);
+    case Fn::Max:
+      return fmt::format("({0} > {1} ? {0} : {1})", a, b);
+    case Fn::Pow:
+      return fmt::format("{}({})", type,
+                         float_binary(fn, DType::F64, fmt::format("double({})", a), fmt::format("double({})", b)));
+    default:
+      DLCB_CHECK(false, "no integer spelling of " + std::string(ops::name_of(fn)));
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// How element types, constants and scalar functions are spelled in kernel text. Halves live in registers as float and in
-// memory as u16; bool is u8 in memory; everything else is the same in both.
+// How element types, constants and scalar functions are spelled in kernel text. Halves live in registers as float and
+// in memory as u16; bool is u8 in memory; everything else is the same in both.
 #pragma once
 #include <string>
 #include <string_view>

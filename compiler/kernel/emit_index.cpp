@@ -1,5 +1,5 @@
-// Integer expressions: parameters for what does not change, one multiply-add a term for the rest, multiply-shift instead
-// of division.
+// Integer expressions: parameters for what does not change, one multiply-add a term for the rest, multiply-shift
+// instead of division.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ uint64_t mix(uint64_t h, uint64_t v) {
 
 }  // namespace
 
-// A hash that does not see names of symbols or values of parameters: the order of terms, and with it the text, is then the
-// same for equal structures.
+// A hash that does not see names of symbols or values of parameters: the order of terms, and with it the text, is then
+// the same for equal structures.
 uint64_t Emitter::structure(Expr e) {
   sym::Store& sym = region_.sym;
   if (!region_.variant(e)) {
@@ -38,8 +38,10 @@ uint64_t Emitter::structure(Expr e) {
   uint64_t unordered = 0;
   std::vector<Expr> operands(sym.operands(e).begin(), sym.operands(e).end());
   for (Expr operand : operands) {
-    if (ordered) h = mix(h, structure(operand));
-    else unordered += mix(6, structure(operand));
+    if (ordered)
+      h = mix(h, structure(operand));
+    else
+      unordered += mix(6, structure(operand));
   }
   return mix(h, unordered);
 }
@@ -69,8 +71,10 @@ Val Emitter::build_index(Expr e) {
       std::string text = at(vals[0], level, lane);
       for (size_t i = 1; i < vals.size(); i++) {
         std::string next = at(vals[i], level, lane);
-        if (*op == '<' || *op == '>') text = fmt::format("({0} {1} {2} ? {0} : {2})", text, op, next);
-        else text = fmt::format("{} {} {}", text, op, next);
+        if (*op == '<' || *op == '>')
+          text = fmt::format("({0} {1} {2} ? {0} : {2})", text, op, next);
+        else
+          text = fmt::format("{} {} {}", text, op, next);
       }
       return text;
     });
@@ -83,23 +87,30 @@ Val Emitter::build_index(Expr e) {
       return define("i32", "i", v.level, [&](int lane) { return fmt::format("i32({})", v.names[lane]); });
     }
     case Kind::Sum:
-    case Kind::Product: return sum_of_products(e);
-    case Kind::FloorDiv: return floor_division(e);
+    case Kind::Product:
+      return sum_of_products(e);
+    case Kind::FloorDiv:
+      return floor_division(e);
     case Kind::Mod: {
       Expr a = operand(0), b = operand(1);
       return sum_of_products(sym.sub(a, sym.mul(b, sym.floordiv(a, b))));
     }
-    case Kind::Min: return n_ary("<");
-    case Kind::Max: return n_ary(">");
-    case Kind::And: return n_ary("&");
-    case Kind::Or: return n_ary("|");
+    case Kind::Min:
+      return n_ary("<");
+    case Kind::Max:
+      return n_ary(">");
+    case Kind::And:
+      return n_ary("&");
+    case Kind::Or:
+      return n_ary("|");
     case Kind::Not: {
       Val a = index(operand(0));
       return define("i32", "i", a.level, [&](int lane) { return fmt::format("{} ^ 1", a.names[lane]); });
     }
     case Kind::Eq:
     case Kind::Le:
-    case Kind::Lt: return comparison(e);
+    case Kind::Lt:
+      return comparison(e);
     case Kind::Select: {
       Val c = index(operand(0)), a = index(operand(1)), b = index(operand(2));
       Level level = finest({c.level, a.level, b.level});
@@ -112,9 +123,11 @@ Val Emitter::build_index(Expr e) {
       const char* round = sym.kind(e) == Kind::FloorScale ? "d_floorf_" : "d_ceilf_";
       const double scale = sym.scale(e);
       Val a = index(operand(0));
-      return define("i32", "i", a.level, [&](int lane) { return fmt::format("i32({}(double({}) * {}))", round, a.names[lane], scale); });
+      return define("i32", "i", a.level,
+                    [&](int lane) { return fmt::format("i32({}(double({}) * {}))", round, a.names[lane], scale); });
     }
-    case Kind::Const: break;
+    case Kind::Const:
+      break;
   }
   DLCB_CHECK(false, "a constant is not variant");
   return {};
@@ -149,7 +162,8 @@ Val Emitter::sum_of_products(Expr e) {
     const bool plain = !sum && here.size() == 1 && factors[here[0]].size() <= 1 &&
                        (factors[here[0]].empty() || region_.sym.is_const(terms[here[0]].coefficient, 1));
     if (plain) {
-      sum = factors[here[0]].empty() ? Val{Level::Uniform, {params_.integer(terms[here[0]].coefficient)}} : factors[here[0]][0];
+      sum = factors[here[0]].empty() ? Val{Level::Uniform, {params_.integer(terms[here[0]].coefficient)}}
+                                     : factors[here[0]][0];
       continue;
     }
     std::optional<Val> before = sum;
@@ -204,9 +218,12 @@ bool Emitter::same_in_vector(Expr e) {
   // v + bound < 0 and v >= bound with bound a multiple of the width.
   Expr one = sym.constant(1), bound;
   const bool strict = sym.kind(e) == Kind::Lt;
-  if (rising) bound = strict ? rest : sym.sub(rest, one);
-  else if (falling) bound = strict ? sym.add(rest, one) : rest;
-  else return false;
+  if (rising)
+    bound = strict ? rest : sym.sub(rest, one);
+  else if (falling)
+    bound = strict ? sym.add(rest, one) : rest;
+  else
+    return false;
   return multiple(bound);
 }
 
@@ -218,10 +235,12 @@ Val Emitter::comparison(Expr e) {
   Level level = finest(a.level, b.level);
   if (once && level == Level::Slot) {
     return define("i32", "i", Level::Group, [&](int group) {
-      return fmt::format("{} {} {}", at(a, Level::Slot, group * shape.width), op, at(b, Level::Slot, group * shape.width));
+      return fmt::format("{} {} {}", at(a, Level::Slot, group * shape.width), op,
+                         at(b, Level::Slot, group * shape.width));
     });
   }
-  return define("i32", "i", level, [&](int lane) { return fmt::format("{} {} {}", at(a, level, lane), op, at(b, level, lane)); });
+  return define("i32", "i", level,
+                [&](int lane) { return fmt::format("{} {} {}", at(a, level, lane), op, at(b, level, lane)); });
 }
 
 // Whether an expression is known to be a multiple of the vector width.

@@ -27,9 +27,12 @@ Val Emitter::build_value(Scalar s) {
   const ScalarNode node = region_.scalars.node(s);
   auto type_of = [&](Scalar x) { return region_.scalars.dtype(x); };
   switch (node.kind) {
-    case ScalarKind::ConstF: return {Level::Uniform, {float_text(node.dtype, node.f)}};
-    case ScalarKind::ConstI: return {Level::Uniform, {integer_text(node.dtype, node.i)}};
-    case ScalarKind::Load: return load(s);
+    case ScalarKind::ConstF:
+      return {Level::Uniform, {float_text(node.dtype, node.f)}};
+    case ScalarKind::ConstI:
+      return {Level::Uniform, {integer_text(node.dtype, node.i)}};
+    case ScalarKind::Load:
+      return load(s);
     case ScalarKind::Index: {
       Val v = index(node.index);
       if (node.dtype == DType::I32) return v;
@@ -39,22 +42,27 @@ Val Emitter::build_value(Scalar s) {
     case ScalarKind::Unary: {
       Val a = value(node.operands[0]);
       DType t = type_of(node.operands[0]);
-      return define(register_type(node.dtype), "v", a.level, [&](int lane) { return unary_text(node.fn, t, a.names[lane]); });
+      return define(register_type(node.dtype), "v", a.level,
+                    [&](int lane) { return unary_text(node.fn, t, a.names[lane]); });
     }
     case ScalarKind::Cast: {
       Val a = value(node.operands[0]);
       DType t = type_of(node.operands[0]);
-      return define(register_type(node.dtype), "v", a.level, [&](int lane) { return cast_text(t, node.dtype, a.names[lane]); });
+      return define(register_type(node.dtype), "v", a.level,
+                    [&](int lane) { return cast_text(t, node.dtype, a.names[lane]); });
     }
     case ScalarKind::Binary: {
       if (node.fn == Fn::Div && is_float(node.dtype) && node.dtype != DType::F64) return divide(node);
       Val a = value(node.operands[0]), b = value(node.operands[1]);
       DType t = type_of(node.operands[0]);
       Level level = finest(a.level, b.level);
-      return define(register_type(node.dtype), "v", level, [&](int lane) { return binary_text(node.fn, t, at(a, level, lane), at(b, level, lane)); });
+      return define(register_type(node.dtype), "v", level,
+                    [&](int lane) { return binary_text(node.fn, t, at(a, level, lane), at(b, level, lane)); });
     }
-    case ScalarKind::Select: return select(node);
-    case ScalarKind::Reduce: return serial_reduce(s);
+    case ScalarKind::Select:
+      return select(node);
+    case ScalarKind::Reduce:
+      return serial_reduce(s);
   }
   return {};
 }
@@ -71,14 +79,17 @@ Val Emitter::divide(const ScalarNode& node) {
   Val b = value(divisor);
   Level level = finest(a.level, b.level);
   if (b.level >= level || shape.count(level) == shape.count(b.level)) {
-    return define("float", "v", level, [&](int lane) { return fmt::format("divf_({}, {})", at(a, level, lane), at(b, level, lane)); });
+    return define("float", "v", level,
+                  [&](int lane) { return fmt::format("divf_({}, {})", at(a, level, lane), at(b, level, lane)); });
   }
   const uint64_t key = memo_key(MemoKind::Reciprocal, divisor.id);
   if (!lookup(key)) {
-    remember(key, define("float", "v", b.level, [&](int lane) { return fmt::format("divf_(1.0f, {})", b.names[lane]); }));
+    remember(key,
+             define("float", "v", b.level, [&](int lane) { return fmt::format("divf_(1.0f, {})", b.names[lane]); }));
   }
   Val inverse = *lookup(key);
-  return define("float", "v", level, [&](int lane) { return fmt::format("{} * {}", at(a, level, lane), at(inverse, level, lane)); });
+  return define("float", "v", level,
+                [&](int lane) { return fmt::format("{} * {}", at(a, level, lane), at(inverse, level, lane)); });
 }
 
 Val Emitter::select(const ScalarNode& node) {
@@ -88,7 +99,7 @@ Val Emitter::select(const ScalarNode& node) {
     Val guard = taken ? c : define("bool", "g", c.level, [&](int lane) { return "!" + c.names[lane]; });
     open_guard({}, guard);
     Val v = value(s);
-    close_guard();
+    close_bindings();
     return v;
   };
   Val a = side(node.operands[1], true), b = side(node.operands[2], false);
@@ -135,7 +146,8 @@ Emitter::Access Emitter::access(Expr offset) {
     Val shift = index(by);
     Shape whole = shape;
     shape.sides = 1;  // one offset a vector
-    Val v = define("i32", "i", Level::Group, [&](int group) { return fmt::format("{} + {}", base[group], at(shift, Level::Group, group)); });
+    Val v = define("i32", "i", Level::Group,
+                   [&](int group) { return fmt::format("{} + {}", base[group], at(shift, Level::Group, group)); });
     shape = whole;
     return v;
   };
@@ -144,11 +156,13 @@ Emitter::Access Emitter::access(Expr offset) {
   const bool vectors = shape.width > 1 && guarded_whole;
   if (vector.flat.valid() && (vectors || shape.width == 1)) {
     Expr by = sym.sub(offset, vector.flat);
-    if (!region_.variant(by) && (shape.width == 1 || multiple(by))) return {shape.width > 1, shifted(vector.flat_base, by)};
+    if (!region_.variant(by) && (shape.width == 1 || multiple(by)))
+      return {shape.width > 1, shifted(vector.flat_base, by)};
   }
   if (vectors && vector.symbol.valid() && shape.sides == 1) {
     Expr slope, rest;
-    if (affine(region_, offset, vector.symbol, &slope, &rest) && sym.is_const(slope, 1) && multiple_or_condition(rest)) {
+    if (affine(region_, offset, vector.symbol, &slope, &rest) && sym.is_const(slope, 1) &&
+        multiple_or_condition(rest)) {
       return {true, shifted(vector.base, rest)};
     }
   }
@@ -189,7 +203,8 @@ Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
       line(fmt::format("Pack<{}> {} = {{}};", pack, r));
       line(fmt::format("if ({}) {} = {}; else {{", vector.full[group], r, get));
       for (int w = 0; w < shape.width; w++) {
-        line(fmt::format("  if ({} + {} < {}) {}.v[{}] = {}[{} + {}];", vector.flat_base[group], w, vector.flat_end, r, w, x, offset, w));
+        line(fmt::format("  if ({} + {} < {}) {}.v[{}] = {}[{} + {}];", vector.flat_base[group], w, vector.flat_end, r,
+                         w, x, offset, w));
       }
       line("}");
     } else {
@@ -210,7 +225,8 @@ Val Emitter::plain_load(size_t input, const Val& offset, bool as_bits) {
     return define(memory_type(t), "v", level, [&](int lane) { return fmt::format("{}[{}]", x, offset.names[lane]); });
   }
   if (!guard() && !sided) {
-    return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, fmt::format("{}[{}]", x, offset.names[lane])); });
+    return define(register_type(t), "v", level,
+                  [&](int lane) { return from_memory(t, fmt::format("{}[{}]", x, offset.names[lane])); });
   }
   std::vector<std::string> bits;
   for (int lane = 0; lane < shape.count(level); lane++) {
@@ -252,7 +268,8 @@ void Emitter::store(size_t output, const Val& v, const Val* predicate) {
     if (!vector.full.empty()) {
       line(fmt::format("if ({}) {} else {{", vector.full[group], put));
       for (int w = 0; w < shape.width; w++) {
-        line(fmt::format("  if ({} + {} < {}) {}[{} + {}] = {}.v[{}];", vector.flat_base[group], w, vector.flat_end, y, offset, w, o, w));
+        line(fmt::format("  if ({} + {} < {}) {}[{} + {}] = {}.v[{}];", vector.flat_base[group], w, vector.flat_end, y,
+                         offset, w, o, w));
       }
       line("}");
     } else {

@@ -45,7 +45,8 @@ std::string Emitter::fresh(std::string_view prefix) {
 
 Level Emitter::finest(std::initializer_list<Level> levels) { return std::max(levels); }
 
-Val Emitter::define(std::string_view type, std::string_view prefix, Level level, const std::function<std::string(int)>& text) {
+Val Emitter::define(std::string_view type, std::string_view prefix, Level level,
+                    const std::function<std::string(int)>& text) {
   Val v{level, {}};
   for (int lane = 0; lane < shape.count(level); lane++) {
     std::string value = text(lane);
@@ -75,7 +76,9 @@ std::string Emitter::at(const Val& v, Level level, int lane) {
 
 void Emitter::bind_in_scope(Expr symbol, Val v) { current_->memo[memo_key(MemoKind::Index, symbol.id)] = std::move(v); }
 
-void Emitter::set_value(ops::Scalar s, Val v) { current_->memo[memo_key(MemoKind::Value, s.id)] = std::move(v); }
+void Emitter::set_value(ops::Scalar s, Val v) {
+  home(region_.symbols(s), false)->memo[memo_key(MemoKind::Value, s.id)] = std::move(v);
+}
 
 const Val* Emitter::lookup(uint64_t key) const {
   for (Scope* s = current_; s; s = s->parent) {
@@ -118,12 +121,18 @@ std::string Emitter::close_loop() {
   return text;
 }
 
+void Emitter::open_bindings(std::vector<Expr> symbols) {
+  open_loop(std::move(symbols));
+  current_->text = current_->parent->text;
+}
+
 void Emitter::open_guard(std::vector<Expr> symbols, const Val& guard) {
   Val all = guard;
   if (const Val* outer = this->guard()) {
     Val before = *outer;
     Level level = finest(before.level, guard.level);
-    all = define("bool", "g", level, [&](int lane) { return fmt::format("{} & {}", at(before, level, lane), at(guard, level, lane)); });
+    all = define("bool", "g", level,
+                 [&](int lane) { return fmt::format("{} & {}", at(before, level, lane), at(guard, level, lane)); });
   }
   auto* s = new Scope;
   s->parent = current_;
@@ -134,7 +143,7 @@ void Emitter::open_guard(std::vector<Expr> symbols, const Val& guard) {
   current_ = s;
 }
 
-void Emitter::close_guard() {
+void Emitter::close_bindings() {
   Scope* s = current_;
   current_ = s->parent;
   delete s;

@@ -1,7 +1,7 @@
 // Turns expressions into straight-line kernel text, for all elements that a thread works on at once. A value is kept at
 // the coarsest level at which it is the same (one per thread, one per vector, one per element), so what is invariant is
-// computed once and no text is repeated. Values are named scalars, never arrays: an array indexed in a kept loop would go to
-// local memory.
+// computed once and no text is repeated. Values are named scalars, never arrays: an array indexed in a kept loop would
+// go to local memory.
 #pragma once
 #include <functional>
 #include <memory>
@@ -27,7 +27,9 @@ struct Val {
 struct Shape {
   int groups = 1, width = 1, sides = 1;
   int slots() const { return groups * width; }
-  int count(Level level) const { return level == Level::Uniform ? 1 : level == Level::Group ? groups * sides : slots(); }
+  int count(Level level) const {
+    return level == Level::Uniform ? 1 : level == Level::Group ? groups * sides : slots();
+  }
 };
 
 class Emitter {
@@ -45,16 +47,17 @@ class Emitter {
 
   // ---- the schedule tells what loop symbols are
   void bind(sym::Expr symbol, Val v) { bind_in_scope(symbol, std::move(v)); }
-  void set_value(ops::Scalar s, Val v);  // computed by the schedule (reductions, tiles), in the current scope
+  // A value that the schedule itself computed (reductions, tiles); known wherever the symbols it depends on are bound.
+  void set_value(ops::Scalar s, Val v);
   // Slot symbol along which vectors lie: its value in slot w of a group is base + w (modulo the row when sides == 2).
   struct Vector {
-    sym::Expr symbol;                 // invalid: none
-    std::vector<std::string> base;    // i32, per group
-    sym::Expr flat;                   // offset expression that equals `flat_base` in slot 0 of a group; invalid: none
+    sym::Expr symbol;               // invalid: none
+    std::vector<std::string> base;  // i32, per group
+    sym::Expr flat;                 // offset expression that equals `flat_base` in slot 0 of a group; invalid: none
     std::vector<std::string> flat_base;
-    std::vector<std::string> full;    // per group: the whole vector is inside; empty: always
-    std::string flat_end;             // first invalid flat index, with `full`
-    std::vector<sym::Expr> multiples; // invariant expressions assumed to be multiples of the width
+    std::vector<std::string> full;      // per group: the whole vector is inside; empty: always
+    std::string flat_end;               // first invalid flat index, with `full`
+    std::vector<sym::Expr> multiples;   // invariant expressions assumed to be multiples of the width
     std::vector<std::string> crossed;   // sides == 2, per slot: past the end of the row
     std::vector<std::string> crossing;  // sides == 2, per group: some slot is
   };
@@ -72,14 +75,16 @@ class Emitter {
   static Level finest(std::initializer_list<Level> levels);
   static Level finest(Level a, Level b) { return a < b ? b : a; }
 
-  // A nested region of text. Loops have their own text and bind symbols; guards share their parent's text and make loads
-  // in them conditional. Values made inside are forgotten at the end.
+  // A nested scope: what is bound in it, and all values that depend on that, are forgotten at its end. Loops have their
+  // own text; bindings and guards go on with their parent's, guards make loads conditional.
   struct Scope;
   void open_loop(std::vector<sym::Expr> symbols);
   std::string close_loop();  // the text inside
-  // Loads of values that depend on `symbols` (or, if none are given, unsafe loads) are conditional on `guard` from here on.
+  // Loads of values that depend on `symbols` (or, if none are given, unsafe loads) are conditional on `guard` from here
+  // on.
   void open_guard(std::vector<sym::Expr> symbols, const Val& guard);
-  void close_guard();
+  void open_bindings(std::vector<sym::Expr> symbols);
+  void close_bindings();            // of open_guard and open_bindings
   const std::string& text() const;  // of the outermost scope
 
   Shape shape;

@@ -23,7 +23,7 @@ namespace {
 
 struct Choice {
   Schedule schedule = Schedule::None;
-  Region region;  // unified
+  Region region;       // unified
   size_t largest = 0;  // output
   std::optional<Reductions> reductions;
   Scalar contraction;  // the sum of a Contraction
@@ -65,15 +65,18 @@ Choice choose(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& 
     return c;
   }
   c.reductions = find_reductions(scalars, facts, c.region, c.largest);
-  if (c.reductions) c.schedule = c.reductions->along_rows ? Schedule::RowReduce : Schedule::ColumnReduce;
-  else if (reduces.size() == 1 && c.region.outputs.size() == 1) c.schedule = Schedule::Contraction;
+  if (c.reductions)
+    c.schedule = c.reductions->along_rows ? Schedule::RowReduce : Schedule::ColumnReduce;
+  else if (reduces.size() == 1 && c.region.outputs.size() == 1)
+    c.schedule = Schedule::Contraction;
   return c;
 }
 
 // A product with a few rows or columns only: a tile would be mostly empty, so it is computed as a reduction.
 bool is_thin(Lowered& region, const Contraction& c) {
   constexpr int64_t kThin = 8;
-  return region.facts.bounds(extent_of(region.sym, c.rows)).hi <= kThin || region.facts.bounds(extent_of(region.sym, c.columns)).hi <= kThin;
+  return region.facts.bounds(extent_of(region.sym, c.rows)).hi <= kThin ||
+         region.facts.bounds(extent_of(region.sym, c.columns)).hi <= kThin;
 }
 
 Kernel reduce(Lowered& region, const Reductions& r, const GenerateOptions& options) {
@@ -107,7 +110,8 @@ Schedule classify(ops::ScalarStore& scalars, const sym::Facts& facts, const Regi
   return choose(scalars, facts, region).schedule;
 }
 
-Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region, const GenerateOptions& options) {
+Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region,
+                        const GenerateOptions& options) {
   Choice c = choose(scalars, facts, region);
   DLCB_CHECK(c.schedule != Schedule::None, "no schedule for region " + region.name);
   Lowered lowered(scalars, facts, c.region);

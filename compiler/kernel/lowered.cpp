@@ -47,7 +47,8 @@ const Lowered::Site& Lowered::site(Scalar load) {
     if (inside) continue;
     safe = false;
     // A wrong index in the data must not reach foreign memory.
-    if (sym.has_symbol_of(c, sym::SymbolKind::Data)) c = sym.max(sym.constant(0), sym.min(c, sym.sub(dim, sym.constant(1))));
+    if (sym.has_symbol_of(c, sym::SymbolKind::Data))
+      c = sym.max(sym.constant(0), sym.min(c, sym.sub(dim, sym.constant(1))));
   }
   Expr offset = fuse::element_offset(sym, input->dims, input->order, coords);
   if (!replaced_.empty()) offset = sym.substitute(offset, replaced_);
@@ -149,8 +150,10 @@ void Lowered::visit(const std::function<void(Scalar, const ops::ScalarNode&)>& s
     }
     if (node.kind == ScalarKind::Index) add_bindings(node.index);
     auto own = operands_.find(s.id);
-    if (own != operands_.end()) work.push_back(own->second);
-    else work.insert(work.end(), node.operands.rbegin(), node.operands.rend());
+    if (own != operands_.end())
+      work.push_back(own->second);
+    else
+      work.insert(work.end(), node.operands.rbegin(), node.operands.rend());
   }
 }
 
@@ -190,7 +193,8 @@ std::vector<Expr> Lowered::all_offsets() {
   return offsets;
 }
 
-bool Lowered::mergeable(const Loop& outer, const Loop& inner, std::span<const Expr> offsets, std::span<const Expr> plain) {
+bool Lowered::mergeable(const Loop& outer, const Loop& inner, std::span<const Expr> offsets,
+                        std::span<const Expr> plain) {
   for (Expr e : plain) {
     if (sym.contains(e, outer.symbol) || sym.contains(e, inner.symbol)) return false;
   }
@@ -198,7 +202,8 @@ bool Lowered::mergeable(const Loop& outer, const Loop& inner, std::span<const Ex
     if (!sym.contains(e, outer.symbol) && !sym.contains(e, inner.symbol)) continue;
     Expr outer_stride, inner_stride, rest;
     if (!affine(*this, e, outer.symbol, &outer_stride, &rest)) return false;
-    if (sym.contains(outer_stride, inner.symbol) || !affine(*this, rest, inner.symbol, &inner_stride, &rest)) return false;
+    if (sym.contains(outer_stride, inner.symbol) || !affine(*this, rest, inner.symbol, &inner_stride, &rest))
+      return false;
     Expr expected = sym.mul(inner_stride, inner.extent);
     if (expected != outer_stride && !facts.equal(expected, outer_stride)) return false;
   }

@@ -1,5 +1,5 @@
-// A region as schedules see it: every load and store has become one linear element offset, iteration dims can be merged,
-// and it is known on which loop symbols an expression depends (through data-dependent coordinates too).
+// A region as schedules see it: every load and store has become one linear element offset, iteration dims can be
+// merged, and it is known on which loop symbols an expression depends (through data-dependent coordinates too).
 #pragma once
 #include <functional>
 #include <unordered_map>
@@ -39,8 +39,8 @@ class Lowered {
   bool unsafe(ops::Scalar s);
   bool unsafe(sym::Expr e);
 
-  // A reduction that the schedule computes: its operand over `symbols` (shared by all such reductions) instead of its own
-  // bound indices. From now on the Reduce node stands for the reduced value of that operand.
+  // A reduction that the schedule computes: its operand over `symbols` (shared by all such reductions) instead of its
+  // own bound indices. From now on the Reduce node stands for the reduced value of that operand.
   void set_operand(ops::Scalar reduce, ops::Scalar operand, std::span<const sym::Expr> symbols);
 
   // Every load reachable from any body, and every integer expression used other than as a load's coordinates.
@@ -58,16 +58,17 @@ class Lowered {
   const Region& region;
 
  private:
-  bool mergeable(const Loop& outer, const Loop& inner, std::span<const sym::Expr> offsets, std::span<const sym::Expr> plain);
+  bool mergeable(const Loop& outer, const Loop& inner, std::span<const sym::Expr> offsets,
+                 std::span<const sym::Expr> plain);
   std::vector<sym::Expr> all_offsets();
   void visit(const std::function<void(ops::Scalar, const ops::ScalarNode&)>& see);
 
   std::vector<sym::Expr> stores_;
   std::vector<ops::Scalar> bodies_;
   std::unordered_map<uint32_t, sym::Expr> replaced_;
-  std::unordered_map<uint32_t, Site> sites_;                            // by load
-  std::unordered_map<uint32_t, std::vector<sym::Expr>> expr_symbols_;   // by expression
-  std::unordered_map<uint32_t, std::vector<sym::Expr>> scalar_symbols_; // by scalar
+  std::unordered_map<uint32_t, Site> sites_;                             // by load
+  std::unordered_map<uint32_t, std::vector<sym::Expr>> expr_symbols_;    // by expression
+  std::unordered_map<uint32_t, std::vector<sym::Expr>> scalar_symbols_;  // by scalar
   std::unordered_map<uint32_t, bool> unsafe_;
   std::unordered_map<uint32_t, ops::Scalar> operands_;  // by reduce; see set_operand
   std::vector<sym::Expr> reduced_;

@@ -43,7 +43,11 @@ std::string Params::number(Arg::Kind kind, Expr value, std::string_view prefix) 
   if (is_new) {
     at->second = fmt::format("{}{}", prefix, numbers_.size());
     numbers_.push_back({kind, {}, value});
-    number_decls_.push_back(fmt::format("{} {}", kind == Arg::I32 ? "i32" : kind == Arg::I64 ? "i64" : "u32", at->second));
+    number_decls_.push_back(fmt::format("{} {}",
+                                        kind == Arg::I32   ? "i32"
+                                        : kind == Arg::I64 ? "i64"
+                                                           : "u32",
+                                        at->second));
   }
   return at->second;
 }
@@ -54,7 +58,8 @@ std::string Params::integer(Expr value) {
 }
 
 std::string Params::divide(const std::string& n, Expr divisor) {
-  if (literal(divisor) && *sym_.as_const(divisor) > 0) return fmt::format("i32(u32({}) / {}u)", n, *sym_.as_const(divisor));
+  if (literal(divisor) && *sym_.as_const(divisor) > 0)
+    return fmt::format("i32(u32({}) / {}u)", n, *sym_.as_const(divisor));
   Expr at_least_1 = sym_.max(divisor, sym_.constant(1));
   std::string mul = number(Arg::MagicMul, at_least_1, "mul"), shift = number(Arg::MagicShift, at_least_1, "shift");
   return fmt::format("i32(mdiv(u32({}), {}, {}))", n, mul, shift);

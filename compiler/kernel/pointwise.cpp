@@ -1,5 +1,5 @@
-// One thread, a few elements. Over contiguous tensors vectors need no aligned rows: they are cut from the flat index, and
-// where a row ends inside one, the outer coordinates have two values and each element picks its own.
+// One thread, a few elements. Over contiguous tensors vectors need no aligned rows: they are cut from the flat index,
+// and where a row ends inside one, the outer coordinates have two values and each element picks its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,17 +84,29 @@ Plan vector_plan(Lowered& region, const Space& space) {
 class Writer {
  public:
   Writer(Lowered& region, const Space& space, const Plan& plan, const GenerateOptions& options)
-      : region_(region), space_(space), plan_(plan), params_(region.sym, region.region, options), e_(region, params_, plan.shape) {}
+      : region_(region),
+        space_(space),
+        plan_(plan),
+        params_(region.sym, region.region, options),
+        e_(region, params_, plan.shape) {}
 
   void write(Kernel& kernel) {
     needed_ = needed_loops(region_, space_.loops, space_.flat);
     const int per_thread = plan_.shape.groups;
     e_.line(fmt::format("const u32 t = blockIdx.x * {}u + threadIdx.x;", kThreads * per_thread));
     switch (plan_.mode) {
-      case Mode::Scalar: scalar(); break;
-      case Mode::Flat: flat(); break;
-      case Mode::Rows: rows(); break;
-      case Mode::Crossing: crossing(); break;
+      case Mode::Scalar:
+        scalar();
+        break;
+      case Mode::Flat:
+        flat();
+        break;
+      case Mode::Rows:
+        rows();
+        break;
+      case Mode::Crossing:
+        crossing();
+        break;
     }
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
       Val v = e_.value(region_.body(i));
@@ -144,7 +156,9 @@ class Writer {
   }
 
   std::vector<std::string> times_width(const std::vector<std::string>& vectors) {
-    return e_.define("i32", "i", Level::Group, [&](int g) { return fmt::format("{} * {}", vectors[g], plan_.shape.width); }).names;
+    return e_
+        .define("i32", "i", Level::Group, [&](int g) { return fmt::format("{} * {}", vectors[g], plan_.shape.width); })
+        .names;
   }
 
   // Rows are multiples of the width: only the innermost coordinate differs inside a vector.
@@ -171,7 +185,8 @@ class Writer {
     Val v{Level::Slot, {}};
     for (int s = 0; s < plan_.shape.slots(); s++) {
       int w = s % plan_.shape.width;
-      v.names.push_back(w == 0 ? base[s / plan_.shape.width] : fmt::format("({} + {})", base[s / plan_.shape.width], w));
+      v.names.push_back(w == 0 ? base[s / plan_.shape.width]
+                               : fmt::format("({} + {})", base[s / plan_.shape.width], w));
     }
     e_.bind(symbol, std::move(v));
   }
@@ -181,8 +196,8 @@ class Writer {
     e_.vector.flat_base = base;
     e_.vector.flat_end = params_.integer(space_.count);
     e_.vector.full = e_.define("bool", "full", Level::Group, [&](int g) {
-      return fmt::format("{} <= {} - {}", base[g], e_.vector.flat_end, plan_.shape.width);
-    }).names;
+                         return fmt::format("{} <= {} - {}", base[g], e_.vector.flat_end, plan_.shape.width);
+                       }).names;
   }
 
   // One loop: any vector but the last is whole.
@@ -232,7 +247,8 @@ class Writer {
   }
 
   // Coordinates of the next row by carrying, clamped to the last row (whose elements past the end are never stored).
-  void next_row(std::span<const Loop> outer, const std::vector<bool>& needed, const std::vector<std::vector<std::string>>& before) {
+  void next_row(std::span<const Loop> outer, const std::vector<bool>& needed,
+                const std::vector<std::vector<std::string>>& before) {
     std::string carry = "1";
     std::vector<std::pair<Expr, std::vector<std::string>>> bindings;
     // Coordinates inside of the innermost needed one carry too: their sum is the row index itself.
@@ -256,7 +272,8 @@ class Writer {
   }
 
   // Coordinates from loop `first` inwards, including those that no expression needs (the carry runs through them).
-  std::vector<std::string> split_all(std::span<const Loop> outer, size_t first, const std::vector<std::vector<std::string>>& before) {
+  std::vector<std::string> split_all(std::span<const Loop> outer, size_t first,
+                                     const std::vector<std::vector<std::string>>& before) {
     std::vector<std::string> result(outer.size());
     std::vector<bool> missing(outer.size(), false);
     for (size_t d = first; d < outer.size(); d++) missing[d] = before[d].empty();
@@ -284,7 +301,8 @@ Kernel generate_pointwise(Lowered& region, std::vector<Loop> loops, const Genera
   space.flat = linear(region.sym, space.loops);
   space.count = extent_of(region.sym, space.loops);
   space.heavy = body_cost(region) > kHeavyBody;
-  if (Plan plan = vector_plan(region, space); plan.mode != Mode::Scalar) Writer(region, space, plan, options).write(kernel);
+  if (Plan plan = vector_plan(region, space); plan.mode != Mode::Scalar)
+    Writer(region, space, plan, options).write(kernel);
   if (!complete(region, kernel)) {
     Plan plan{Mode::Scalar, {space.heavy ? 2 : 4, 1, 1}};
     Writer(region, space, plan, options).write(kernel);

@@ -49,7 +49,8 @@ std::vector<Expr> partners(ops::ScalarStore& scalars, const sym::Facts& facts, c
 }
 
 // Physical position of each symbol in the first load that has them all; empty if there is none.
-std::vector<size_t> physical_positions(ops::ScalarStore& scalars, const Region& region, Scalar operand, std::span<const Expr> symbols) {
+std::vector<size_t> physical_positions(ops::ScalarStore& scalars, const Region& region, Scalar operand,
+                                       std::span<const Expr> symbols) {
   sym::Store& sym = scalars.sym();
   for (Scalar load : scalars.loads(operand)) {
     const ScalarNode& node = scalars.node(load);
@@ -144,7 +145,8 @@ bool is_contraction(ops::ScalarStore& scalars, Scalar reduce) {
   return has_own(a, b) && has_own(b, a);
 }
 
-std::optional<Reductions> find_reductions(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region, size_t reference) {
+std::optional<Reductions> find_reductions(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region,
+                                          size_t reference) {
   sym::Store& sym = scalars.sym();
   std::vector<Scalar> nodes;
   for (const Output& o : region.outputs) collect_reduces(scalars, o.body, nodes);

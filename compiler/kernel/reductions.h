@@ -27,8 +27,10 @@ void collect_reduces(ops::ScalarStore& scalars, ops::Scalar s, std::vector<ops::
 // A sum of products whose factors vary along different kept loops (matmul, convolution).
 bool is_contraction(ops::ScalarStore& scalars, ops::Scalar reduce);
 
-// `region` must be unified with `reference` its largest output; nothing if the reductions do not fit one pair of spaces.
-std::optional<Reductions> find_reductions(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region, size_t reference);
+// `region` must be unified with `reference` its largest output; nothing if the reductions do not fit one pair of
+// spaces.
+std::optional<Reductions> find_reductions(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region,
+                                          size_t reference);
 
 Kernel generate_row_reduce(Lowered& region, Reductions reductions, const GenerateOptions& options);
 Kernel generate_column_reduce(Lowered& region, Reductions reductions, const GenerateOptions& options);

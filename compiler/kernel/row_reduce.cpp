@@ -1,6 +1,6 @@
 // Reductions along rows. T lanes share a row (T is chosen per launch, so that T * K * W is just above the row length);
-// each lane keeps K vectors of W elements, and what is computed from them, in registers for all stages. Rows too long for
-// that are read once per stage.
+// each lane keeps K vectors of W elements, and what is computed from them, in registers for all stages. Rows too long
+// for that are read once per stage.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,14 +29,21 @@ struct RowPlan {
 class RowWriter {
  public:
   RowWriter(Lowered& region, const Reductions& r, const RowPlan& plan, const GenerateOptions& options)
-      : region_(region), sym_(region.sym), r_(r), plan_(plan), params_(region.sym, region.region, options),
-        e_(region, params_, Shape{plan.vectors, plan.width, 1}), columns_(extent_of(region.sym, r.reduced)) {}
+      : region_(region),
+        sym_(region.sym),
+        r_(r),
+        plan_(plan),
+        params_(region.sym, region.region, options),
+        e_(region, params_, Shape{plan.vectors, plan.width, 1}),
+        columns_(extent_of(region.sym, r.reduced)) {}
 
   void write(Kernel& kernel) {
     rows();
     if (plan_.width > 1) e_.vector.multiples = {columns_};
-    if (plan_.looped) looped();
-    else in_registers();
+    if (plan_.looped)
+      looped();
+    else
+      in_registers();
     launch(kernel);
   }
 
@@ -65,11 +72,14 @@ class RowWriter {
       std::string at = width == 1 ? lane : fmt::format("{} * {}", lane, width);
       return first.empty() ? at : fmt::format("{} + {}", first, at);
     });
-    in_ = e_.define("bool", "in", Level::Group, [&](int k) { return plan_.exact ? "true" : fmt::format("{} < {}", base.names[k], length); });
+    in_ = e_.define("bool", "in", Level::Group,
+                    [&](int k) { return plan_.exact ? "true" : fmt::format("{} < {}", base.names[k], length); });
     std::vector<Expr> symbols;
     for (const Loop& l : r_.reduced) symbols.push_back(l.symbol);
-    if (plan_.exact) e_.open_loop(symbols);
-    else e_.open_guard(symbols, in_);
+    if (plan_.exact)
+      e_.open_bindings(symbols);
+    else
+      e_.open_guard(symbols, in_);
     std::vector<std::string> slots;
     for (int s = 0; s < e_.shape.slots(); s++) {
       const std::string& c = base.names[s / width];
@@ -87,11 +97,6 @@ class RowWriter {
     }
   }
 
-  void close_columns() {
-    if (plan_.exact) e_.append(e_.close_loop());
-    else e_.close_guard();
-  }
-
   // acc = acc op (this lane's elements).
   void accumulate(const Reduction& r, const std::string& acc) {
     const ops::ScalarNode& node = region_.scalars.node(r.node);
@@ -101,7 +106,8 @@ class RowWriter {
       for (int w = 1; w < plan_.width; w++) {
         std::string name = e_.fresh("t");
         std::string next = e_.at(v, Level::Slot, k * plan_.width + w);
-        e_.line(fmt::format("const {} {} = {};", register_type(node.dtype), name, reduce_text(node.reduce, node.dtype, part, next)));
+        e_.line(fmt::format("const {} {} = {};", register_type(node.dtype), name,
+                            reduce_text(node.reduce, node.dtype, part, next)));
         part = name;
       }
       e_.line(fmt::format("if ({}) {} = {};", in_.names[k], acc, reduce_text(node.reduce, node.dtype, acc, part)));
@@ -119,9 +125,10 @@ class RowWriter {
   void combine(const Reduction& r, const std::string& acc) {
     const ops::ScalarNode& node = region_.scalars.node(r.node);
     auto shuffle = [&](int mask, const std::string& indent, const std::string& condition) {
-      std::string body = fmt::format("const {} o = shfl_xor({}, {}); {} = {};", register_type(node.dtype), acc, mask, acc,
-                                     reduce_text(node.reduce, node.dtype, acc, "o"));
-      e_.line(condition.empty() ? fmt::format("{}{{ {} }}", indent, body) : fmt::format("{}if ({}) {{ {} }}", indent, condition, body));
+      std::string body = fmt::format("const {} o = shfl_xor({}, {}); {} = {};", register_type(node.dtype), acc, mask,
+                                     acc, reduce_text(node.reduce, node.dtype, acc, "o"));
+      e_.line(condition.empty() ? fmt::format("{}{{ {} }}", indent, body)
+                                : fmt::format("{}if ({}) {{ {} }}", indent, condition, body));
     };
     for (int mask : {16, 8, 4}) shuffle(mask, "", fmt::format("lanes > {}", mask));
     for (int mask : {2, 1}) shuffle(mask, "", "");
@@ -131,7 +138,8 @@ class RowWriter {
       e_.line("if (lanes > 32) {");
       e_.line(fmt::format("  if ((lane & 31) == 0) {}[lane >> 5] = {};", shared, acc));
       e_.line("  __syncthreads();");
-      e_.line(fmt::format("  {} = (lane & 31) < (lanes >> 5) ? {}[lane & 31] : {};", acc, shared, reduce_identity(node.reduce, node.dtype)));
+      e_.line(fmt::format("  {} = (lane & 31) < (lanes >> 5) ? {}[lane & 31] : {};", acc, shared,
+                          reduce_identity(node.reduce, node.dtype)));
       for (int mask : {16, 8, 4, 2, 1}) shuffle(mask, "  ", "");
       e_.line("}");
     }
@@ -153,7 +161,8 @@ class RowWriter {
   }
 
   bool is_elementwise(size_t output) {
-    return std::ranges::any_of(r_.reduced, [&](const Loop& l) { return region_.depends(region_.store_offset(output), l.symbol); });
+    return std::ranges::any_of(r_.reduced,
+                               [&](const Loop& l) { return region_.depends(region_.store_offset(output), l.symbol); });
   }
 
   void in_registers() {
@@ -165,7 +174,7 @@ class RowWriter {
     }
     store_elements();
     store_rows();
-    close_columns();
+    e_.close_bindings();
   }
 
   void looped() {
@@ -195,9 +204,10 @@ class RowWriter {
     e_.open_loop(symbols);
     bind_columns(b);
     body();
-    close_columns();
+    e_.close_bindings();
     std::string text = e_.close_loop();
-    e_.line(fmt::format("for (i32 {0} = 0; {0} < {1}; {0} += {2} * lanes) {{", b, params_.integer(columns_), e_.shape.slots()));
+    e_.line(fmt::format("for (i32 {0} = 0; {0} < {1}; {0} += {2} * lanes) {{", b, params_.integer(columns_),
+                        e_.shape.slots()));
     e_.append(text);
     e_.line("}");
   }
@@ -208,8 +218,10 @@ class RowWriter {
     Expr lanes = sym_.mul(sym_.ceildiv(needed, c(32)), c(32));
     for (int small : {16, 8, 4}) lanes = sym_.select(sym_.le(needed, c(small)), c(small), lanes);
     Launch l;
-    if (plan_.looped) lanes = c(plan_.max_lanes);
-    else if (plan_.max_lanes == kMaxLanes) l.when = sym_.le(columns_, c(int64_t{kMaxLanes} * e_.shape.slots()));
+    if (plan_.looped)
+      lanes = c(plan_.max_lanes);
+    else if (plan_.max_lanes == kMaxLanes)
+      l.when = sym_.le(columns_, c(int64_t{kMaxLanes} * e_.shape.slots()));
     if (plan_.width > 1) {
       Expr aligned = sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0));
       l.when = l.when.valid() ? sym_.logical_and(aligned, l.when) : aligned;
@@ -299,8 +311,9 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
     }
     RowWriter(region, r, plan, options).write(kernel);
   };
-  const bool can_divide = width > 1 && (!length || *length % width == 0) &&
-                          region.facts.prove(sym.eq(sym.mod(columns, sym.constant(width)), sym.constant(0))) != sym::Tri::No;
+  const bool can_divide =
+      width > 1 && (!length || *length % width == 0) &&
+      region.facts.prove(sym.eq(sym.mod(columns, sym.constant(width)), sym.constant(0))) != sym::Tri::No;
   if (can_divide) registers(width, budget / width);
   if (!complete(region, kernel) && !(length && can_divide && *length > int64_t{kMaxLanes} * 8)) registers(1, 8);
   if (!complete(region, kernel) && most > int64_t{kMaxLanes} * 8) {

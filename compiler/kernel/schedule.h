@@ -21,10 +21,12 @@ sym::Expr extent_of(sym::Store& sym, std::span<const Loop> loops);
 // The linear index over the loops as an expression of their symbols.
 sym::Expr linear(sym::Store& sym, std::span<const Loop> loops);
 
-// For each loop, whether its coordinate is needed: by a plain index, or by an offset that is not `flat` plus something invariant.
+// For each loop, whether its coordinate is needed: by a plain index, or by an offset that is not `flat` plus something
+// invariant.
 std::vector<bool> needed_loops(Lowered& region, std::span<const Loop> loops, sym::Expr flat);
 
-// Splits flat indices (i32 names, one per value) into the coordinates of the loops. Result [loop][value]; "" where not needed.
+// Splits flat indices (i32 names, one per value) into the coordinates of the loops. Result [loop][value]; "" where not
+// needed.
 std::vector<std::vector<std::string>> split_index(Emitter& e, Params& params, const std::vector<std::string>& flat,
                                                   std::span<const Loop> loops, const std::vector<bool>& needed);
 

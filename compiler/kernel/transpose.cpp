@@ -1,6 +1,7 @@
-// Pointwise kernels whose loads lie along another loop than their stores (NCHW <-> NHWC). A block loads a 64 x 64 tile along
-// one, stores it along the other, and turns it in shared memory. Where rows are whole vectors, a thread loads 4 x 4 elements,
-// turns them in registers and writes vectors; the columns of the tile are permuted so that no two threads meet in a bank.
+// Pointwise kernels whose loads lie along another loop than their stores (NCHW <-> NHWC). A block loads a 64 x 64 tile
+// along one, stores it along the other, and turns it in shared memory. Where rows are whole vectors, a thread loads 4 x
+// 4 elements, turns them in registers and writes vectors; the columns of the tile are permuted so that no two threads
+// meet in a bank.
 #include "kernel/transpose.h"
 
 #include <fmt/format.h>
@@ -21,7 +22,11 @@ constexpr int kTile = 64, kThreads = 256, kVector = 4;
 class TransposeWriter {
  public:
   TransposeWriter(Lowered& region, const Turn& turn, bool vectors, const GenerateOptions& options)
-      : region_(region), sym_(region.sym), turn_(turn), vectors_(vectors), params_(region.sym, region.region, options),
+      : region_(region),
+        sym_(region.sym),
+        turn_(turn),
+        vectors_(vectors),
+        params_(region.sym, region.region, options),
         e_(region, params_, vectors ? Shape{4, kVector, 1} : Shape{16, 1, 1}) {
     if (vectors) e_.vector.multiples = {turn.loaded.extent, turn.stored.extent};
   }
@@ -50,7 +55,8 @@ class TransposeWriter {
     Expr tiles = sym_.ceildiv(turn_.stored.extent, sym_.constant(kTile));
     e_.line("const i32 t = i32(threadIdx.x);");
     e_.line(fmt::format("const i32 batch = {};", params_.divide("i32(blockIdx.x)", tiles)));
-    e_.line(fmt::format("const i32 tile_v = (i32(blockIdx.x) - batch * {}) * {}, tile_u = i32(blockIdx.y) * {};", params_.integer(tiles), kTile, kTile));
+    e_.line(fmt::format("const i32 tile_v = (i32(blockIdx.x) - batch * {}) * {}, tile_u = i32(blockIdx.y) * {};",
+                        params_.integer(tiles), kTile, kTile));
     auto split = split_index(e_, params_, {"batch"}, turn_.batch, needed_loops(region_, turn_.batch, sym_.constant(0)));
     for (size_t i = 0; i < turn_.batch.size(); i++) {
       if (!split[i].empty()) e_.bind(turn_.batch[i].symbol, {Level::Uniform, split[i]});
@@ -58,7 +64,8 @@ class TransposeWriter {
   }
 
   // Binds both loops of the tile: `along` runs inside a vector, `across` from group to group.
-  Val bind(const Loop& along, const std::string& along_at, const Loop& across, const std::function<std::string(int)>& across_at) {
+  Val bind(const Loop& along, const std::string& along_at, const Loop& across,
+           const std::function<std::string(int)>& across_at) {
     Val base = e_.define("i32", "n", Level::Group, [&](int) { return along_at; });
     Val other = e_.define("i32", "n", Level::Group, across_at);
     std::string end = params_.integer(along.extent), other_end = params_.integer(across.extent);
@@ -84,8 +91,10 @@ class TransposeWriter {
   void load_tiles() {
     for (size_t i = 0; i < turn_.loads.size(); i++) {
       std::string_view type = memory_type(region_.scalars.dtype(turn_.loads[i]));
-      if (vectors_) e_.line(fmt::format("__shared__ Pack<{}, {}> {}_[{}];", type, kVector, element(i), kTile * pitch() / kVector));
-      else e_.line(fmt::format("__shared__ {} {}_[{}];", type, element(i), kTile * pitch()));
+      if (vectors_)
+        e_.line(fmt::format("__shared__ Pack<{}, {}> {}_[{}];", type, kVector, element(i), kTile * pitch() / kVector));
+      else
+        e_.line(fmt::format("__shared__ {} {}_[{}];", type, element(i), kTile * pitch()));
       e_.line(fmt::format("{}* const {} = {}_{};", type, element(i), element(i), vectors_ ? "[0].v" : ""));
     }
     e_.open_loop({turn_.loaded.symbol, turn_.stored.symbol});
@@ -111,10 +120,11 @@ class TransposeWriter {
         for (int g = 0; g < kVector; g++) {
           e_.line(fmt::format("{}.v[{}] = {};", p, g, e_.at(v, Level::Slot, g * kVector + j)));
         }
-        e_.line(fmt::format("stp<{}, {}>({} + (lu * 4 + {}) * {} + ((lv ^ lu) & 15) * 4, {});", memory_type(t), kVector, element(i), j, pitch(), p));
+        e_.line(fmt::format("stp<{}, {}>({} + (lu * 4 + {}) * {} + ((lv ^ lu) & 15) * 4, {});", memory_type(t), kVector,
+                            element(i), j, pitch(), p));
       }
     }
-    e_.close_guard();
+    e_.close_bindings();
     e_.append("  {\n" + e_.close_loop() + "  }\n");
   }
 
@@ -123,10 +133,12 @@ class TransposeWriter {
     Val in;
     if (vectors_) {
       e_.line("const i32 sv = t & 15, su = t >> 4;");
-      in = bind(turn_.stored, "tile_v + sv * 4", turn_.loaded, [](int g) { return fmt::format("tile_u + su + {}", 16 * g); });
+      in = bind(turn_.stored, "tile_v + sv * 4", turn_.loaded,
+                [](int g) { return fmt::format("tile_u + su + {}", 16 * g); });
     } else {
       e_.line("const i32 sv = t & 63, su = t >> 6;");
-      in = bind(turn_.stored, "tile_v + sv", turn_.loaded, [](int g) { return fmt::format("tile_u + su + {}", 4 * g); });
+      in =
+          bind(turn_.stored, "tile_v + sv", turn_.loaded, [](int g) { return fmt::format("tile_u + su + {}", 4 * g); });
     }
     for (size_t i = 0; i < turn_.loads.size(); i++) {
       DType t = region_.scalars.dtype(turn_.loads[i]);
@@ -137,15 +149,17 @@ class TransposeWriter {
           continue;
         }
         std::string p = e_.fresh("r");
-        e_.line(fmt::format("const Pack<{0}, {1}> {2} = ldp<{0}, {1}>({3} + (su + {4}) * {5} + ((sv ^ ((su + {4}) >> 2)) & 15) * 4);", memory_type(t),
-                            kVector, p, element(i), 16 * g, pitch()));
+        e_.line(fmt::format(
+            "const Pack<{0}, {1}> {2} = ldp<{0}, {1}>({3} + (su + {4}) * {5} + ((sv ^ ((su + {4}) >> 2)) & 15) * 4);",
+            memory_type(t), kVector, p, element(i), 16 * g, pitch()));
         for (int w = 0; w < kVector; w++) bits.push_back(fmt::format("{}.v[{}]", p, w));
       }
       Level level = vectors_ ? Level::Slot : Level::Group;
-      e_.set_value(turn_.loads[i], e_.define(register_type(t), "v", level, [&](int s) { return from_memory(t, bits[s]); }));
+      e_.set_value(turn_.loads[i],
+                   e_.define(register_type(t), "v", level, [&](int s) { return from_memory(t, bits[s]); }));
     }
     for (size_t i = 0; i < region_.region.outputs.size(); i++) e_.store(i, e_.value(region_.body(i)), &in);
-    e_.close_guard();
+    e_.close_bindings();
     e_.append(e_.close_loop());
   }
 
@@ -174,7 +188,8 @@ std::optional<Turn> find_turn(Lowered& region, std::span<const Loop> loops) {
     if (sym.is_const(slope, 0) || sym.is_const(slope, 1)) continue;
     for (size_t i = 0; i + 1 < loops.size(); i++) {
       Expr unit;
-      if (small(loops[i]) || !affine(region, site.offset, loops[i].symbol, &unit, &rest) || !sym.is_const(unit, 1)) continue;
+      if (small(loops[i]) || !affine(region, site.offset, loops[i].symbol, &unit, &rest) || !sym.is_const(unit, 1))
+        continue;
       if (other && *other != i) return std::nullopt;
       other = i;
       turn.loads.push_back(load);

@@ -52,9 +52,15 @@ Scalar times(Case& c, Scalar a, Scalar b) { return c.scalars.binary(Fn::Mul, a, 
 const std::vector<uint8_t> kNhwc{0, 2, 3, 1};
 
 void channel_add(Cases& all, const std::string& name, DType t, std::vector<uint8_t> order, int64_t channels) {
-  Case& c = add(all, name, {{{"N", 2}, {"H", 5}, {"W", 7}}, {{"N", 1}, {"H", 1}, {"W", 1}}, {{"N", 0}, {"H", 4}, {"W", 4}}, {{"N", 3}, {"H", 16}, {"W", 16}}, {{"N", 1}, {"H", 1}, {"W", 9}}});
+  Case& c = add(all, name,
+                {{{"N", 2}, {"H", 5}, {"W", 7}},
+                 {{"N", 1}, {"H", 1}, {"W", 1}},
+                 {{"N", 0}, {"H", 4}, {"W", 4}},
+                 {{"N", 3}, {"H", 16}, {"W", 16}},
+                 {{"N", 1}, {"H", 1}, {"W", 9}}});
   Expr n = c.index(c.dim("N")), k = c.index(c.lit(channels)), h = c.index(c.dim("H")), w = c.index(c.dim("W"));
-  ValueId x = c.input(t, {c.dim("N"), c.lit(channels), c.dim("H"), c.dim("W")}, order), b = c.input(t, {c.lit(channels)});
+  ValueId x = c.input(t, {c.dim("N"), c.lit(channels), c.dim("H"), c.dim("W")}, order),
+          b = c.input(t, {c.lit(channels)});
   c.output(t, {n, k, h, w}, relu(c, plus(c, c.load(x, {n, k, h, w}), c.load(b, {k}))), order);
 }
 
@@ -69,14 +75,18 @@ void pointwise(Cases& all) {
     ValueId x = c.input(DType::F32, {c.dim("N")}, {}, false);
     Scalar v = c.load(x, {i});
     Scalar e = c.scalars.unary(Fn::Erf, times(c, v, c.scalars.constant(DType::F32, 0.70710678)));
-    c.output(DType::F32, {i}, times(c, times(c, v, c.scalars.constant(DType::F32, 0.5)), plus(c, e, c.scalars.constant(DType::F32, 1))), {}, false);
+    c.output(DType::F32, {i},
+             times(c, times(c, v, c.scalars.constant(DType::F32, 0.5)), plus(c, e, c.scalars.constant(DType::F32, 1))),
+             {}, false);
   }
   {
     Case& c = add(all, "concat along channels NHWC", {{{"N", 2}, {"H", 3}}, {{"N", 1}, {"H", 1}}});
     Expr n = c.index(c.dim("N")), h = c.index(c.dim("H")), k = c.index(c.lit(40));
-    ValueId a = c.input(DType::F16, {c.dim("N"), c.dim("H"), c.lit(24)}), b = c.input(DType::F16, {c.dim("N"), c.dim("H"), c.lit(16)});
+    ValueId a = c.input(DType::F16, {c.dim("N"), c.dim("H"), c.lit(24)}),
+            b = c.input(DType::F16, {c.dim("N"), c.dim("H"), c.lit(16)});
     Scalar first = c.scalars.index(DType::Bool, c.sym.lt(k, c.lit(24)));
-    c.output(DType::F16, {n, h, k}, c.scalars.select(first, c.load(a, {n, h, k}), c.load(b, {n, h, c.sym.sub(k, c.lit(24))})));
+    c.output(DType::F16, {n, h, k},
+             c.scalars.select(first, c.load(a, {n, h, k}), c.load(b, {n, h, c.sym.sub(k, c.lit(24))})));
   }
   {
     Case& c = add(all, "pad and slice", {{{"H", 5}, {"W", 9}}, {{"H", 1}, {"W", 4}}, {{"H", 0}, {"W", 0}}});
@@ -85,7 +95,8 @@ void pointwise(Cases& all) {
     Expr y = c.sym.sub(h, c.lit(1)), z = c.sym.sub(w, c.lit(2));
     Expr in = c.sym.logical_and(c.sym.logical_and(c.sym.le(c.lit(0), y), c.sym.lt(y, c.dim("H"))),
                                 c.sym.logical_and(c.sym.le(c.lit(0), z), c.sym.lt(z, c.dim("W"))));
-    c.output(DType::F32, {h, w}, c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {y, z}), c.scalars.constant(DType::F32, -1)));
+    c.output(DType::F32, {h, w},
+             c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {y, z}), c.scalars.constant(DType::F32, -1)));
   }
   {
     Case& c = add(all, "gather rows with i64 ids", {{{"N", 7}, {"V", 11}}, {{"N", 0}, {"V", 3}}});
@@ -103,12 +114,15 @@ void pointwise(Cases& all) {
   }
   {
     Case& c = add(all, "max pool 3x3 NHWC", {{{"N", 2}, {"H", 7}, {"W", 6}}, {{"N", 1}, {"H", 1}, {"W", 1}}});
-    Expr H = c.dim("H"), W = c.dim("W"), n = c.index(c.dim("N")), k = c.index(c.lit(16)), h = c.index(H), w = c.index(W);
+    Expr H = c.dim("H"), W = c.dim("W"), n = c.index(c.dim("N")), k = c.index(c.lit(16)), h = c.index(H),
+         w = c.index(W);
     ValueId x = c.input(DType::F16, {c.dim("N"), c.lit(16), H, W}, kNhwc);
     Expr r = c.index(c.lit(3)), s = c.index(c.lit(3));
     Expr y = c.sym.sub(c.sym.add(h, r), c.lit(1)), z = c.sym.sub(c.sym.add(w, s), c.lit(1));
-    Expr in = c.sym.logical_and(c.sym.logical_and(c.sym.le(c.lit(0), y), c.sym.lt(y, H)), c.sym.logical_and(c.sym.le(c.lit(0), z), c.sym.lt(z, W)));
-    Scalar v = c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {n, k, y, z}), c.scalars.constant(DType::F16, -INFINITY));
+    Expr in = c.sym.logical_and(c.sym.logical_and(c.sym.le(c.lit(0), y), c.sym.lt(y, H)),
+                                c.sym.logical_and(c.sym.le(c.lit(0), z), c.sym.lt(z, W)));
+    Scalar v = c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {n, k, y, z}),
+                                c.scalars.constant(DType::F16, -INFINITY));
     c.output(DType::F16, {n, k, h, w}, c.scalars.reduce(ReduceFn::Max, {r, s}, v), kNhwc);
   }
   {
@@ -124,12 +138,15 @@ void pointwise(Cases& all) {
     ValueId x = c.input(DType::I64, {c.dim("N")}), y = c.input(DType::I32, {c.dim("N")});
     c.index_limit[x.id] = 50;
     c.index_limit[y.id] = 7;
-    Scalar v = c.scalars.binary(Fn::Mod, c.load(x, {i}), c.scalars.cast(DType::I64, plus(c, c.load(y, {i}), c.scalars.constant_i(DType::I32, 1))));
+    Scalar v =
+        c.scalars.binary(Fn::Mod, c.load(x, {i}),
+                         c.scalars.cast(DType::I64, plus(c, c.load(y, {i}), c.scalars.constant_i(DType::I32, 1))));
     c.output(DType::I64, {i}, v);
     c.output(DType::Bool, {i}, c.scalars.binary(Fn::Lt, v, c.scalars.index(DType::I64, i)));
   }
   {
-    Case& c = add(all, "transpose NCHW to NHWC", {{{"N", 2}, {"H", 9}}, {{"N", 1}, {"H", 128}}, {{"N", 0}, {"H", 4}}}, Schedule::Transpose);
+    Case& c = add(all, "transpose NCHW to NHWC", {{{"N", 2}, {"H", 9}}, {{"N", 1}, {"H", 128}}, {{"N", 0}, {"H", 4}}},
+                  Schedule::Transpose);
     Expr H = c.dim("H"), n = c.index(c.dim("N")), k = c.index(c.lit(200)), h = c.index(H);
     ValueId x = c.input(DType::F16, {c.dim("N"), c.lit(200), H});
     c.output(DType::F16, {n, h, k}, relu(c, c.load(x, {n, k, h})));
@@ -151,8 +168,9 @@ Scalar softmax(Case& c, ValueId x, std::vector<Expr> at, size_t axis, Scalar* su
 
 void rows(Cases& all) {
   const Schedule row = Schedule::RowReduce;
-  const std::vector<Sizes> lengths{{{"N", 3}, {"S", 64}}, {{"N", 5}, {"S", 77}}, {{"N", 1}, {"S", 1}}, {{"N", 0}, {"S", 8}},
-                                   {{"N", 2}, {"S", 1000}}, {{"N", 1}, {"S", 9001}}, {{"N", 9}, {"S", 4}}};
+  const std::vector<Sizes> lengths{{{"N", 3}, {"S", 64}}, {{"N", 5}, {"S", 77}},   {{"N", 1}, {"S", 1}},
+                                   {{"N", 0}, {"S", 8}},  {{"N", 2}, {"S", 1000}}, {{"N", 1}, {"S", 9001}},
+                                   {{"N", 9}, {"S", 4}}};
   for (DType t : {DType::F32, DType::F16}) {
     Case& c = add(all, t == DType::F32 ? "softmax f32" : "softmax f16", lengths, row);
     Expr n = c.index(c.dim("N")), s = c.index(c.dim("S"));
@@ -161,9 +179,13 @@ void rows(Cases& all) {
   }
   {
     Case& c = add(all, "softmax with masked scores", lengths, row);
-    Expr n = c.index(c.dim("N")), h = c.index(c.lit(3)), s = c.index(c.dim("S")), k = c.index(c.dim("S")), l = c.index(c.dim("S"));
-    ValueId x = c.input(DType::F32, {c.dim("N"), c.lit(3), c.dim("S")}), m = c.input(DType::F32, {c.dim("N"), c.dim("S")});
-    auto value = [&](Expr e) { return plus(c, times(c, c.load(x, {n, h, e}), c.scalars.constant(DType::F32, 0.125)), c.load(m, {n, e})); };
+    Expr n = c.index(c.dim("N")), h = c.index(c.lit(3)), s = c.index(c.dim("S")), k = c.index(c.dim("S")),
+         l = c.index(c.dim("S"));
+    ValueId x = c.input(DType::F32, {c.dim("N"), c.lit(3), c.dim("S")}),
+            m = c.input(DType::F32, {c.dim("N"), c.dim("S")});
+    auto value = [&](Expr e) {
+      return plus(c, times(c, c.load(x, {n, h, e}), c.scalars.constant(DType::F32, 0.125)), c.load(m, {n, e}));
+    };
     Scalar most = c.scalars.reduce(ReduceFn::Max, {k}, value(k));
     Scalar sum = c.scalars.reduce(ReduceFn::Sum, {l}, c.scalars.unary(Fn::Exp, minus(c, value(l), most)));
     c.output(DType::F32, {n, h, s}, c.scalars.binary(Fn::Div, c.scalars.unary(Fn::Exp, minus(c, value(s), most)), sum));
@@ -180,17 +202,21 @@ void rows(Cases& all) {
     Scalar variance = c.scalars.binary(Fn::Div, c.scalars.reduce(ReduceFn::Sum, {l}, times(c, d, d)), size);
     Scalar scale = c.scalars.unary(Fn::Rsqrt, plus(c, variance, c.scalars.constant(DType::F32, 1e-5)));
     c.output(DType::F32, {b, j}, value(j));
-    c.output(DType::F32, {b, j}, plus(c, times(c, times(c, minus(c, value(j), mean), scale), c.load(g, {j})), c.load(beta, {j})));
+    c.output(DType::F32, {b, j},
+             plus(c, times(c, times(c, minus(c, value(j), mean), scale), c.load(g, {j})), c.load(beta, {j})));
     c.tolerance = 1e-5;
   }
   {
-    Case& c = add(all, "global average pool NCHW", {{{"N", 2}, {"H", 7}, {"W", 7}}, {{"N", 1}, {"H", 16}, {"W", 16}}, {{"N", 1}, {"H", 0}, {"W", 3}}}, row);
+    Case& c =
+        add(all, "global average pool NCHW",
+            {{{"N", 2}, {"H", 7}, {"W", 7}}, {{"N", 1}, {"H", 16}, {"W", 16}}, {{"N", 1}, {"H", 0}, {"W", 3}}}, row);
     Expr n = c.index(c.dim("N")), k = c.index(c.lit(5)), y = c.index(c.dim("H")), z = c.index(c.dim("W"));
     ValueId x = c.input(DType::F32, {c.dim("N"), c.lit(5), c.dim("H"), c.dim("W")});
     c.output(DType::F32, {n, k}, c.scalars.reduce(ReduceFn::Sum, {y, z}, c.load(x, {n, k, y, z})));
   }
   {
-    Case& c = add(all, "sum of everything", {{{"N", 5}, {"M", 9}}, {{"N", 0}, {"M", 9}}, {{"N", 100}, {"M", 300}}}, row);
+    Case& c =
+        add(all, "sum of everything", {{{"N", 5}, {"M", 9}}, {{"N", 0}, {"M", 9}}, {{"N", 100}, {"M", 300}}}, row);
     Expr i = c.index(c.dim("N")), j = c.index(c.dim("M"));
     ValueId x = c.input(DType::F32, {c.dim("N"), c.dim("M")});
     c.output(DType::F32, {}, c.scalars.reduce(ReduceFn::Sum, {i, j}, c.load(x, {i, j})));
@@ -200,7 +226,10 @@ void rows(Cases& all) {
 
 void columns(Cases& all) {
   const Schedule column = Schedule::ColumnReduce;
-  const std::vector<Sizes> planes{{{"N", 2}, {"H", 7}, {"W", 7}}, {{"N", 1}, {"H", 16}, {"W", 16}}, {{"N", 1}, {"H", 0}, {"W", 3}}, {{"N", 0}, {"H", 2}, {"W", 3}}};
+  const std::vector<Sizes> planes{{{"N", 2}, {"H", 7}, {"W", 7}},
+                                  {{"N", 1}, {"H", 16}, {"W", 16}},
+                                  {{"N", 1}, {"H", 0}, {"W", 3}},
+                                  {{"N", 0}, {"H", 2}, {"W", 3}}};
   for (int64_t channels : {24, 5}) {
     Case& c = add(all, "global average pool NHWC, channels " + std::to_string(channels), planes, column);
     Expr n = c.index(c.dim("N")), k = c.index(c.lit(channels)), y = c.index(c.dim("H")), z = c.index(c.dim("W"));
@@ -210,7 +239,9 @@ void columns(Cases& all) {
     c.tolerance = 1e-5;
   }
   {
-    Case& c = add(all, "softmax over axis 1", {{{"N", 2}, {"S", 9}, {"M", 20}}, {{"N", 1}, {"S", 100}, {"M", 3}}, {{"N", 2}, {"S", 1}, {"M", 8}}}, column);
+    Case& c = add(all, "softmax over axis 1",
+                  {{{"N", 2}, {"S", 9}, {"M", 20}}, {{"N", 1}, {"S", 100}, {"M", 3}}, {{"N", 2}, {"S", 1}, {"M", 8}}},
+                  column);
     Expr n = c.index(c.dim("N")), s = c.index(c.dim("S")), m = c.index(c.dim("M"));
     ValueId x = c.input(DType::F32, {c.dim("N"), c.dim("S"), c.dim("M")});
     c.output(DType::F32, {n, s, m}, softmax(c, x, {n, s, m}, 1));
@@ -221,9 +252,11 @@ void columns(Cases& all) {
     Expr n = c.index(N), k = c.index(C), h = c.index(H), w = c.index(W), y = c.index(H), z = c.index(W);
     ValueId x = c.input(DType::F32, {N, C, H, W}, kNhwc);
     Scalar size = c.scalars.index(DType::I64, c.sym.mul(H, W));
-    Scalar mean = c.scalars.binary(Fn::Div, c.scalars.reduce(ReduceFn::Sum, {y, z}, c.load(x, {n, k, y, z})), c.scalars.cast(DType::F32, size));
+    Scalar mean = c.scalars.binary(Fn::Div, c.scalars.reduce(ReduceFn::Sum, {y, z}, c.load(x, {n, k, y, z})),
+                                   c.scalars.cast(DType::F32, size));
     Scalar d = minus(c, c.load(x, {n, k, y, z}), mean);
-    Scalar var = c.scalars.binary(Fn::Div, c.scalars.reduce(ReduceFn::Sum, {y, z}, times(c, d, d)), c.scalars.cast(DType::F32, size));
+    Scalar var = c.scalars.binary(Fn::Div, c.scalars.reduce(ReduceFn::Sum, {y, z}, times(c, d, d)),
+                                  c.scalars.cast(DType::F32, size));
     Scalar scale = c.scalars.unary(Fn::Rsqrt, plus(c, var, c.scalars.constant(DType::F32, 1e-5)));
     c.output(DType::F32, {n, k, h, w}, times(c, minus(c, c.load(x, {n, k, h, w}), mean), scale), kNhwc);
     c.tolerance = 1e-5;
@@ -235,16 +268,20 @@ void contractions(Cases& all) {
   {
     Case& c = add(all, "matmul, bias, relu", {{{"M", 70}}, {{"M", 1}}, {{"M", 0}}}, product);
     Expr i = c.index(c.dim("M")), j = c.index(c.lit(33)), k = c.index(c.lit(40));
-    ValueId a = c.input(DType::F32, {c.dim("M"), c.lit(40)}), b = c.input(DType::F32, {c.lit(40), c.lit(33)}), bias = c.input(DType::F32, {c.lit(33)});
+    ValueId a = c.input(DType::F32, {c.dim("M"), c.lit(40)}), b = c.input(DType::F32, {c.lit(40), c.lit(33)}),
+            bias = c.input(DType::F32, {c.lit(33)});
     Scalar sum = c.scalars.reduce(ReduceFn::Sum, {k}, times(c, c.load(a, {i, k}), c.load(b, {k, j})));
     c.output(DType::F32, {i, j}, relu(c, plus(c, sum, c.load(bias, {j}))));
     c.tolerance = 1e-5;
   }
   {
-    Case& c = add(all, "batched matmul, transposed, f16", {{{"B", 2}, {"S", 9}}, {{"B", 1}, {"S", 65}}, {{"B", 0}, {"S", 2}}}, product);
-    Expr B = c.dim("B"), S = c.dim("S"), b = c.index(B), h = c.index(c.lit(2)), i = c.index(S), j = c.index(S), k = c.index(c.lit(24));
+    Case& c = add(all, "batched matmul, transposed, f16",
+                  {{{"B", 2}, {"S", 9}}, {{"B", 1}, {"S", 65}}, {{"B", 0}, {"S", 2}}}, product);
+    Expr B = c.dim("B"), S = c.dim("S"), b = c.index(B), h = c.index(c.lit(2)), i = c.index(S), j = c.index(S),
+         k = c.index(c.lit(24));
     ValueId q = c.input(DType::F16, {B, c.lit(2), S, c.lit(24)}), r = c.input(DType::F16, {B, c.lit(2), S, c.lit(24)});
-    c.output(DType::F16, {b, h, i, j}, c.scalars.reduce(ReduceFn::Sum, {k}, times(c, c.load(q, {b, h, i, k}), c.load(r, {b, h, j, k}))));
+    c.output(DType::F16, {b, h, i, j},
+             c.scalars.reduce(ReduceFn::Sum, {k}, times(c, c.load(q, {b, h, i, k}), c.load(r, {b, h, j, k}))));
   }
   {
     Case& c = add(all, "vector times matrix", {{{"N", 300}}, {{"N", 1}}}, product);
@@ -254,13 +291,19 @@ void contractions(Cases& all) {
     c.tolerance = 1e-5;
   }
   {
-    Case& c = add(all, "convolution 3x3 NHWC", {{{"N", 2}, {"H", 5}, {"W", 6}}, {{"N", 1}, {"H", 1}, {"W", 1}}, {{"N", 1}, {"H", 12}, {"W", 12}}}, product);
+    Case& c = add(all, "convolution 3x3 NHWC",
+                  {{{"N", 2}, {"H", 5}, {"W", 6}}, {{"N", 1}, {"H", 1}, {"W", 1}}, {{"N", 1}, {"H", 12}, {"W", 12}}},
+                  product);
     Expr N = c.dim("N"), H = c.dim("H"), W = c.dim("W"), K = c.lit(10), C = c.lit(7);
-    Expr n = c.index(N), k = c.index(K), h = c.index(H), w = c.index(W), q = c.index(C), r = c.index(c.lit(3)), s = c.index(c.lit(3));
-    ValueId x = c.input(DType::F32, {N, C, H, W}, kNhwc), f = c.input(DType::F32, {K, C, c.lit(3), c.lit(3)}, kNhwc), bias = c.input(DType::F32, {K});
+    Expr n = c.index(N), k = c.index(K), h = c.index(H), w = c.index(W), q = c.index(C), r = c.index(c.lit(3)),
+         s = c.index(c.lit(3));
+    ValueId x = c.input(DType::F32, {N, C, H, W}, kNhwc), f = c.input(DType::F32, {K, C, c.lit(3), c.lit(3)}, kNhwc),
+            bias = c.input(DType::F32, {K});
     Expr y = c.sym.sub(c.sym.add(h, r), c.lit(1)), z = c.sym.sub(c.sym.add(w, s), c.lit(1));
-    Expr in = c.sym.logical_and(c.sym.logical_and(c.sym.le(c.lit(0), y), c.sym.lt(y, H)), c.sym.logical_and(c.sym.le(c.lit(0), z), c.sym.lt(z, W)));
-    Scalar v = c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {n, q, y, z}), c.scalars.constant(DType::F32, 0));
+    Expr in = c.sym.logical_and(c.sym.logical_and(c.sym.le(c.lit(0), y), c.sym.lt(y, H)),
+                                c.sym.logical_and(c.sym.le(c.lit(0), z), c.sym.lt(z, W)));
+    Scalar v =
+        c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {n, q, y, z}), c.scalars.constant(DType::F32, 0));
     Scalar sum = c.scalars.reduce(ReduceFn::Sum, {q, r, s}, times(c, v, c.load(f, {k, q, r, s})));
     c.output(DType::F32, {n, k, h, w}, relu(c, plus(c, sum, c.load(bias, {k}))), kNhwc);
     c.tolerance = 1e-5;
@@ -271,9 +314,12 @@ void contractions(Cases& all) {
     Expr n = c.index(N), k = c.index(C), h = c.index(H), w = c.index(W), r = c.index(c.lit(3)), s = c.index(c.lit(3));
     ValueId x = c.input(DType::F32, {N, C, H, W}, kNhwc), f = c.input(DType::F32, {c.lit(3), c.lit(3), C});
     Expr y = c.sym.sub(c.sym.add(h, r), c.lit(1)), z = c.sym.sub(c.sym.add(w, s), c.lit(1));
-    Expr in = c.sym.logical_and(c.sym.logical_and(c.sym.le(c.lit(0), y), c.sym.lt(y, H)), c.sym.logical_and(c.sym.le(c.lit(0), z), c.sym.lt(z, W)));
-    Scalar v = c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {n, k, y, z}), c.scalars.constant(DType::F32, 0));
-    c.output(DType::F32, {n, k, h, w}, c.scalars.reduce(ReduceFn::Sum, {r, s}, times(c, v, c.load(f, {r, s, k}))), kNhwc);
+    Expr in = c.sym.logical_and(c.sym.logical_and(c.sym.le(c.lit(0), y), c.sym.lt(y, H)),
+                                c.sym.logical_and(c.sym.le(c.lit(0), z), c.sym.lt(z, W)));
+    Scalar v =
+        c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {n, k, y, z}), c.scalars.constant(DType::F32, 0));
+    c.output(DType::F32, {n, k, h, w}, c.scalars.reduce(ReduceFn::Sum, {r, s}, times(c, v, c.load(f, {r, s, k}))),
+             kNhwc);
     c.tolerance = 1e-5;
   }
 }

@@ -21,7 +21,8 @@ class Case {
   ops::ValueId input(DType t, std::vector<sym::Expr> dims, std::vector<uint8_t> order = {}, bool ours = true);
   ops::Scalar load(ops::ValueId value, std::vector<sym::Expr> coords);
   // Adds an output; one index symbol per dim must have been made by index().
-  void output(DType t, std::vector<sym::Expr> index, ops::Scalar body, std::vector<uint8_t> order = {}, bool ours = true);
+  void output(DType t, std::vector<sym::Expr> index, ops::Scalar body, std::vector<uint8_t> order = {},
+              bool ours = true);
   sym::Expr index(sym::Expr extent) { return sym.index("i", extent); }
 
   std::string name;

@@ -25,7 +25,8 @@ int64_t Env::integer(Expr e) {
 
 namespace {
 
-void each_index(Env& env, std::span<const Expr> index, std::span<const Expr> extents, const std::function<void()>& body) {
+void each_index(Env& env, std::span<const Expr> index, std::span<const Expr> extents,
+                const std::function<void()>& body) {
   if (index.empty()) return body();
   const int64_t n = env.integer(extents[0]);
   for (int64_t i = 0; i < n; i++) {
@@ -39,11 +40,15 @@ double reduce(Env& env, const ops::ScalarNode& node) {
   for (Expr s : node.coords) extents.push_back(env.scalars->sym().index_extent(s));
   std::map<uint32_t, int64_t> saved = env.symbols;
   const bool real = is_float(node.dtype);
-  double acc = real ? ops::reduce_identity_f(node.reduce) : static_cast<double>(ops::reduce_identity_i(node.reduce, node.dtype));
+  double acc =
+      real ? ops::reduce_identity_f(node.reduce) : static_cast<double>(ops::reduce_identity_i(node.reduce, node.dtype));
   each_index(env, node.coords, extents, [&] {
     double v = env.value(node.operands[0]);
-    if (real) acc = ops::apply_f(ops::combine_fn(node.reduce), DType::F64, acc, v);
-    else acc = static_cast<double>(ops::apply_i(ops::combine_fn(node.reduce), node.dtype, static_cast<int64_t>(acc), static_cast<int64_t>(v)));
+    if (real)
+      acc = ops::apply_f(ops::combine_fn(node.reduce), DType::F64, acc, v);
+    else
+      acc = static_cast<double>(
+          ops::apply_i(ops::combine_fn(node.reduce), node.dtype, static_cast<int64_t>(acc), static_cast<int64_t>(v)));
   });
   env.symbols = std::move(saved);
   return acc;
@@ -61,26 +66,34 @@ double apply(const ops::ScalarNode& node, DType t, double a, double b) {
 double Env::value(Scalar s) {
   const ops::ScalarNode& node = scalars->node(s);
   switch (node.kind) {
-    case ScalarKind::ConstF: return node.f;
-    case ScalarKind::ConstI: return static_cast<double>(node.i);
-    case ScalarKind::Index: return static_cast<double>(integer(node.index));
+    case ScalarKind::ConstF:
+      return node.f;
+    case ScalarKind::ConstI:
+      return static_cast<double>(node.i);
+    case ScalarKind::Index:
+      return static_cast<double>(integer(node.index));
     case ScalarKind::Load: {
       auto t = std::ranges::find_if(region->inputs, [&](const kernel::Tensor& x) { return x.value == node.value; });
       for (size_t d = 0; d < node.coords.size(); d++) {
         int64_t c = integer(node.coords[d]);
         DLCB_CHECK(c >= 0 && c < integer(t->dims[d]), "load outside its tensor");
       }
-      return tensors.at(node.value.id).at(static_cast<size_t>(integer(fuse::element_offset(scalars->sym(), t->dims, t->order, node.coords))));
+      return tensors.at(node.value.id)
+          .at(static_cast<size_t>(integer(fuse::element_offset(scalars->sym(), t->dims, t->order, node.coords))));
     }
-    case ScalarKind::Unary: return apply(node, scalars->dtype(node.operands[0]), value(node.operands[0]), 0);
-    case ScalarKind::Binary: return apply(node, scalars->dtype(node.operands[0]), value(node.operands[0]), value(node.operands[1]));
-    case ScalarKind::Select: return value(node.operands[0]) != 0 ? value(node.operands[1]) : value(node.operands[2]);
+    case ScalarKind::Unary:
+      return apply(node, scalars->dtype(node.operands[0]), value(node.operands[0]), 0);
+    case ScalarKind::Binary:
+      return apply(node, scalars->dtype(node.operands[0]), value(node.operands[0]), value(node.operands[1]));
+    case ScalarKind::Select:
+      return value(node.operands[0]) != 0 ? value(node.operands[1]) : value(node.operands[2]);
     case ScalarKind::Cast: {
       double v = value(node.operands[0]);
       if (node.dtype == DType::Bool) return v != 0;
       if (is_float(node.dtype)) return ops::round_to(node.dtype, v);
-      return is_float(scalars->dtype(node.operands[0])) ? static_cast<double>(ops::float_to_integer(node.dtype, v))
-                                                        : static_cast<double>(ops::wrap_to(node.dtype, static_cast<int64_t>(v)));
+      return is_float(scalars->dtype(node.operands[0]))
+                 ? static_cast<double>(ops::float_to_integer(node.dtype, v))
+                 : static_cast<double>(ops::wrap_to(node.dtype, static_cast<int64_t>(v)));
     }
     case ScalarKind::Reduce: {
       std::vector<int64_t> at;
@@ -102,9 +115,8 @@ int64_t count(Env& env, const kernel::Tensor& tensor) {
 Elements evaluate(Env& env, const kernel::Output& output) {
   Elements result(static_cast<size_t>(count(env, output.tensor)));
   Expr offset = fuse::element_offset(env.scalars->sym(), output.tensor.dims, output.tensor.order, output.index);
-  each_index(env, output.index, output.tensor.dims, [&] {
-    result[static_cast<size_t>(env.integer(offset))] = env.value(output.body);
-  });
+  each_index(env, output.index, output.tensor.dims,
+             [&] { result[static_cast<size_t>(env.integer(offset))] = env.value(output.body); });
   return result;
 }
 

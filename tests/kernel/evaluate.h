@@ -13,8 +13,8 @@ using Elements = std::vector<double>;
 struct Env {
   ops::ScalarStore* scalars;
   const kernel::Region* region;
-  std::map<uint32_t, int64_t> symbols;       // dims and, while evaluating, indices
-  std::map<uint32_t, Elements> tensors;      // by value id
+  std::map<uint32_t, int64_t> symbols;                                  // dims and, while evaluating, indices
+  std::map<uint32_t, Elements> tensors;                                 // by value id
   std::map<std::pair<uint32_t, std::vector<int64_t>>, double> reduced;  // reductions by their free symbols' values
   int64_t integer(sym::Expr e);
   double value(ops::Scalar s);

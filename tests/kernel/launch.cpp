@@ -72,7 +72,8 @@ T get(const std::vector<uint8_t>& bytes, size_t i) {
 std::pair<uint64_t, uint64_t> magic(int64_t d) {
   uint64_t shift = 0;
   while ((int64_t{1} << shift) < d) shift++;
-  uint64_t mul = ((uint64_t{1} << 32) * ((uint64_t{1} << shift) - static_cast<uint64_t>(d))) / static_cast<uint64_t>(d) + 1;
+  uint64_t mul =
+      ((uint64_t{1} << 32) * ((uint64_t{1} << shift) - static_cast<uint64_t>(d))) / static_cast<uint64_t>(d) + 1;
   return {mul & 0xffffffffu, shift};
 }
 
@@ -82,15 +83,30 @@ std::vector<uint8_t> to_bytes(DType t, const Elements& elements) {
   std::vector<uint8_t> bytes(elements.size() * size_of(t));
   for (size_t i = 0; i < elements.size(); i++) {
     switch (t) {
-      case DType::F32: put(bytes, i, static_cast<float>(elements[i])); break;
-      case DType::F64: put(bytes, i, elements[i]); break;
-      case DType::F16: put(bytes, i, ops::double_to_half(elements[i])); break;
-      case DType::BF16: put(bytes, i, ops::double_to_bfloat(elements[i])); break;
-      case DType::I64: put(bytes, i, static_cast<int64_t>(elements[i])); break;
-      case DType::I32: put(bytes, i, static_cast<int32_t>(elements[i])); break;
+      case DType::F32:
+        put(bytes, i, static_cast<float>(elements[i]));
+        break;
+      case DType::F64:
+        put(bytes, i, elements[i]);
+        break;
+      case DType::F16:
+        put(bytes, i, ops::double_to_half(elements[i]));
+        break;
+      case DType::BF16:
+        put(bytes, i, ops::double_to_bfloat(elements[i]));
+        break;
+      case DType::I64:
+        put(bytes, i, static_cast<int64_t>(elements[i]));
+        break;
+      case DType::I32:
+        put(bytes, i, static_cast<int32_t>(elements[i]));
+        break;
       case DType::Bool:
-      case DType::U8: put(bytes, i, static_cast<uint8_t>(elements[i])); break;
-      default: FAIL("no test uses this type");
+      case DType::U8:
+        put(bytes, i, static_cast<uint8_t>(elements[i]));
+        break;
+      default:
+        FAIL("no test uses this type");
     }
   }
   return bytes;
@@ -100,15 +116,30 @@ Elements from_bytes(DType t, const std::vector<uint8_t>& bytes) {
   Elements elements(bytes.size() / size_of(t));
   for (size_t i = 0; i < elements.size(); i++) {
     switch (t) {
-      case DType::F32: elements[i] = get<float>(bytes, i); break;
-      case DType::F64: elements[i] = get<double>(bytes, i); break;
-      case DType::F16: elements[i] = ops::half_to_double(get<uint16_t>(bytes, i)); break;
-      case DType::BF16: elements[i] = ops::bfloat_to_double(get<uint16_t>(bytes, i)); break;
-      case DType::I64: elements[i] = static_cast<double>(get<int64_t>(bytes, i)); break;
-      case DType::I32: elements[i] = get<int32_t>(bytes, i); break;
+      case DType::F32:
+        elements[i] = get<float>(bytes, i);
+        break;
+      case DType::F64:
+        elements[i] = get<double>(bytes, i);
+        break;
+      case DType::F16:
+        elements[i] = ops::half_to_double(get<uint16_t>(bytes, i));
+        break;
+      case DType::BF16:
+        elements[i] = ops::bfloat_to_double(get<uint16_t>(bytes, i));
+        break;
+      case DType::I64:
+        elements[i] = static_cast<double>(get<int64_t>(bytes, i));
+        break;
+      case DType::I32:
+        elements[i] = get<int32_t>(bytes, i);
+        break;
       case DType::Bool:
-      case DType::U8: elements[i] = get<uint8_t>(bytes, i); break;
-      default: FAIL("no test uses this type");
+      case DType::U8:
+        elements[i] = get<uint8_t>(bytes, i);
+        break;
+      default:
+        FAIL("no test uses this type");
     }
   }
   return elements;
@@ -140,10 +171,17 @@ std::vector<Elements> launch(const Machine& machine, Env& env, const kernel::Var
   call.shared_bytes = static_cast<uint32_t>(env.integer(variant.shared_bytes));
   for (const kernel::Arg& a : variant.args) {
     switch (a.kind) {
-      case kernel::Arg::Pointer: call.args.push_back(buffers.at(a.tensor.id)); break;
-      case kernel::Arg::MagicMul: call.args.push_back(magic(env.integer(a.value)).first); break;
-      case kernel::Arg::MagicShift: call.args.push_back(magic(env.integer(a.value)).second); break;
-      default: call.args.push_back(static_cast<uint64_t>(env.integer(a.value)));
+      case kernel::Arg::Pointer:
+        call.args.push_back(buffers.at(a.tensor.id));
+        break;
+      case kernel::Arg::MagicMul:
+        call.args.push_back(magic(env.integer(a.value)).first);
+        break;
+      case kernel::Arg::MagicShift:
+        call.args.push_back(magic(env.integer(a.value)).second);
+        break;
+      default:
+        call.args.push_back(static_cast<uint64_t>(env.integer(a.value)));
     }
   }
   if (!empty) {

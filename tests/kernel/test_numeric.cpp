@@ -26,8 +26,11 @@ void fill_inputs(Env& env, const Case& c, std::mt19937& random) {
   for (const kernel::Tensor& t : c.region.inputs) {
     Elements e(static_cast<size_t>(count(env, t)));
     for (double& v : e) {
-      if (is_float(t.dtype)) v = ops::round_to(t.dtype, std::uniform_real_distribution<>(-2, 2)(random));
-      else v = static_cast<double>(random() % static_cast<unsigned>(c.index_limit.contains(t.value.id) ? c.index_limit.at(t.value.id) : 2));
+      if (is_float(t.dtype))
+        v = ops::round_to(t.dtype, std::uniform_real_distribution<>(-2, 2)(random));
+      else
+        v = static_cast<double>(
+            random() % static_cast<unsigned>(c.index_limit.contains(t.value.id) ? c.index_limit.at(t.value.id) : 2));
     }
     env.tensors[t.value.id] = std::move(e);
   }
@@ -70,7 +73,8 @@ TEST_CASE("kernels compute what their regions define") {
         if (env.integer(c.kernel.variants[v].when) == 0) continue;
         INFO(c.test->name << at << ", variant " << v << " " << c.kernel.variants[v].entry);
         std::vector<Elements> actual = launch(machine, env, c.kernel.variants[v]);
-        for (size_t i = 0; i < actual.size(); i++) compare(c.test->region.outputs[i].tensor.dtype, expected[i], actual[i], c.test->tolerance);
+        for (size_t i = 0; i < actual.size(); i++)
+          compare(c.test->region.outputs[i].tensor.dtype, expected[i], actual[i], c.test->tolerance);
       }
     }
   }
