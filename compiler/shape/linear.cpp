@@ -52,6 +52,47 @@ void cancel_factors(sym::Store& store, const sym::Facts& known, Equation& e) {
   }
 }
 
+// min(a, b) == a is a <= b, max(a, b) == a is b <= a (law 20): what an equality says when one side contains the other.
+std::optional<sym::Expr> as_order(sym::Store& store, sym::Expr condition) {
+  if (store.kind(condition) != sym::Kind::Eq) return std::nullopt;
+  const std::vector<sym::Expr> sides(store.operands(condition).begin(), store.operands(condition).end());
+  for (size_t i : {0u, 1u}) {
+    sym::Expr side = sides[i], other = sides[1 - i];
+    const bool least = store.kind(side) == sym::Kind::Min;
+    if (!least && store.kind(side) != sym::Kind::Max) continue;
+    const std::vector<sym::Expr> list(store.operands(side).begin(), store.operands(side).end());
+    if (std::find(list.begin(), list.end(), other) == list.end()) continue;
+    sym::Expr all = store.constant(1);
+    for (sym::Expr e : list) all = store.logical_and(all, least ? store.le(other, e) : store.le(e, other));
+    return all;
+  }
+  return std::nullopt;
+}
+
+bool divides(const sym::Store& store, sym::Expr a, sym::Expr b) {  // as lists of factors
+  auto needed = factors(store, a), list = factors(store, b);
+  for (sym::Expr f : needed) {
+    auto at = std::find(list.begin(), list.end(), f);
+    if (at == list.end()) return false;
+    list.erase(at);
+  }
+  return true;
+}
+
+// A sum of terms that cannot be negative is 0 only if each of them is; a term that another one divides follows from it.
+std::optional<sym::Expr> as_zeros(sym::Store& store, const Equation& e) {
+  if (e.constant != 0 || e.terms.size() < 2) return std::nullopt;
+  for (size_t i = 0; i < e.terms.size(); ++i)
+    if (store.bounds(e.terms[i]).lo < 0 || (e.coefficients[i] > 0) != (e.coefficients[0] > 0)) return std::nullopt;
+  sym::Expr all = store.constant(1);
+  for (sym::Expr t : e.terms) {
+    bool follows = std::any_of(e.terms.begin(), e.terms.end(),
+                               [&](sym::Expr other) { return other != t && divides(store, other, t); });
+    if (!follows) all = store.logical_and(all, store.eq(t, store.constant(0)));
+  }
+  return all;
+}
+
 sym::Expr side(sym::Store& store, const Equation& e, int sign) {
   std::vector<sym::Expr> parts;
   for (size_t i = 0; i < e.terms.size(); ++i)
@@ -64,8 +105,10 @@ sym::Expr side(sym::Store& store, const Equation& e, int sign) {
 }  // namespace
 
 sym::Expr reduce_equality(sym::Store& store, const sym::Facts& known, sym::Expr condition) {
+  if (auto order = as_order(store, condition)) return *order;
   auto e = equation(store, condition);
   if (!e || e->terms.empty()) return condition;
+  if (auto zeros = as_zeros(store, *e)) return *zeros;
   int64_t divisor = 0;
   for (int64_t c : e->coefficients) divisor = std::gcd(divisor, c);
   if (divisor > 1) {

@@ -6,7 +6,9 @@
 namespace dlcb::shape {
 
 // An equality that is equivalent under `known`: common terms and common positive factors cancelled, coefficients
-// without a common divisor, constant 0 if divisibility rules it out. Other conditions are returned as they are.
+// without a common divisor, constant 0 if divisibility rules it out. An equality that only orders its sides
+// (x == min(x, y)) becomes that order, a sum of non-negative terms that is 0 the conjunction of its parts. Other
+// conditions are returned as they are.
 sym::Expr reduce_equality(sym::Store& store, const sym::Facts& known, sym::Expr condition);
 
 struct Solved {

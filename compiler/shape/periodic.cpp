@@ -22,9 +22,8 @@ class Analysis {
   MaybeClaim claim(sym::Expr e) {
     if (auto it = known_.find(e.id); it != known_.end()) return it->second;
     MaybeClaim c = derive(e);
-    if (c && (c->period > kMaxPeriod || c->start > kMaxStart)) c = std::nullopt;
-    known_.emplace(e.id, c);
-    return c;
+    const bool within = c.has_value() && c->period <= kMaxPeriod && c->start <= kMaxStart;
+    return known_.emplace(e.id, within ? std::move(c) : std::nullopt).first->second;
   }
 
   std::optional<int64_t> at(sym::Expr e, int64_t n) const {

@@ -40,7 +40,7 @@ class Solver {
       Constraint c = std::move(todo.back());
       todo.pop_back();
       const sym::Expr stated = c.condition;
-      c.condition = without_false_cases(known, c.condition);
+      c.condition = reduce_equality(s_, known, without_false_cases(known, c.condition));
       if (s_.kind(c.condition) == sym::Kind::And) {
         std::vector<sym::Expr> parts(s_.operands(c.condition).begin(), s_.operands(c.condition).end());
         for (sym::Expr part : parts) {
@@ -49,7 +49,6 @@ class Solver {
         }
         continue;
       }
-      c.condition = reduce_equality(s_, known, c.condition);
       sym::Tri truth = known.prove(c.condition);
       if (truth == sym::Tri::No) {
         c.condition = stated;  // says more than the 0 it was reduced to

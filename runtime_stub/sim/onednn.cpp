@@ -58,7 +58,25 @@ void execute(const dnnl::primitive& primitive, std::unordered_map<int, memory> a
   stream.wait();
 }
 
+// oneDNN takes only matrices that lie one after another; ours may be interleaved (attention heads side by side in each row).
+bool is_interleaved(int64_t batch, int64_t stride, int64_t rows, int64_t ld) { return batch > 1 && stride > 0 && stride < rows * ld; }
+
+rt::MatmulCall one_of_batch(const rt::MatmulCall& c, int64_t index) {
+  const auto bytes = static_cast<int64_t>(size_of(static_cast<DType>(c.dtype)));
+  rt::MatmulCall one = c;
+  one.batch = 1;
+  one.a += static_cast<rt::Ptr>(index * c.stride_a * bytes);
+  one.b += static_cast<rt::Ptr>(index * c.stride_b * bytes);
+  one.c += static_cast<rt::Ptr>(index * c.stride_c * bytes);
+  if (c.residual) one.residual += static_cast<rt::Ptr>(index * c.stride_c * bytes);
+  return one;
+}
+
 void run_matmul(const rt::MatmulCall& c) {
+  if (is_interleaved(c.batch, c.stride_a, c.trans_a ? c.k : c.m, c.lda) || is_interleaved(c.batch, c.stride_b, c.trans_b ? c.n : c.k, c.ldb)) {
+    for (int64_t i = 0; i < c.batch; ++i) run_matmul(one_of_batch(c, i));
+    return;
+  }
   const int64_t rows_a = c.trans_a ? c.k : c.m, cols_a = c.trans_a ? c.m : c.k;
   const int64_t rows_b = c.trans_b ? c.n : c.k, cols_b = c.trans_b ? c.k : c.n;
   const int64_t batch_a = c.stride_a ? c.batch : 1, batch_b = c.stride_b ? c.batch : 1;

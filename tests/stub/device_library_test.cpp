@@ -90,6 +90,34 @@ TEST_CASE("matmul in all its forms") {
   }
 }
 
+// Attention heads lie side by side in each row: batch strides are smaller than a matrix.
+TEST_CASE("matmul of interleaved matrices") {
+  for (bool reference : {false, true}) {
+    auto device = device_for(reference);
+    constexpr int64_t heads = 3, m = 5, k = 7, width = 4;
+    std::vector<float> a(heads * m * k), b(k * heads * width), c(heads * m * width);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = float(i % 11) - 5;
+    for (size_t i = 0; i < b.size(); ++i) b[i] = float(i % 7) - 3;
+    rt::MatmulCall call{};
+    call.a = reinterpret_cast<rt::Ptr>(a.data());
+    call.b = reinterpret_cast<rt::Ptr>(b.data());
+    call.c = reinterpret_cast<rt::Ptr>(c.data());
+    call.dtype = kF32;
+    call.m = m, call.n = width, call.k = k, call.batch = heads;
+    call.lda = k, call.ldb = heads * width, call.ldc = width;
+    call.stride_a = m * k, call.stride_b = width, call.stride_c = m * width;
+    call.alpha = 1;
+    REQUIRE(!device->matmul(call, nullptr));
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < width; ++j) {
+          float wanted = 0;
+          for (int64_t t = 0; t < k; ++t) wanted += a[(h * m + i) * k + t] * b[t * heads * width + h * width + j];
+          CHECK(c[(h * m + i) * width + j] == wanted);
+        }
+  }
+}
+
 TEST_CASE("matmul without terms or without results") {
   for (bool reference : {false, true}) {
     auto device = device_for(reference);
