@@ -129,3 +129,20 @@ TEST_CASE("broadcast cases that cannot be are dropped") {
   CHECK(f.dims(y) == "A");
   CHECK(f.dims(x) == "A");
 }
+
+TEST_CASE("an equality that orders its sides becomes the order") {
+  Fixture f;
+  f.input("x", DType::F32, {"A", "B"});
+  need(f, "A == min(1000000000, A)");
+  need(f, "B == max(A, B)");
+  solved(f);
+  CHECK(remaining(f) == "A <= 1000000000; A <= B");
+}
+
+TEST_CASE("a sum of sizes that is zero has no part that is not") {
+  Fixture f;
+  f.input("x", DType::F32, {"A", "B"});
+  need(f, "(A//2)*(B//3) + 2*(B//3) == 0");
+  solved(f);
+  CHECK(remaining(f) == "B//3 == 0");
+}
