@@ -165,15 +165,29 @@ class Guards {
   void keep_unimplied(std::vector<Constraint>& rest) {
     std::vector<bool> dropped(rest.size(), false);
     for (size_t i = rest.size(); i-- > 0 && rest.size() <= 256;) {
-      sym::Facts others(s_);
+      std::vector<sym::Expr> others;
       for (const Guard& guard : guards_)
-        if (guard.condition.valid()) others.assume(guard.condition);
+        if (guard.condition.valid()) others.push_back(guard.condition);
       for (size_t k = 0; k < rest.size(); ++k)
-        if (k != i && !dropped[k]) others.assume(rest[k].condition);
-      dropped[i] = others.proves(rest[i].condition);
+        if (k != i && !dropped[k]) others.push_back(rest[k].condition);
+      dropped[i] = follows(others, rest[i].condition);
     }
     for (size_t i = 0; i < rest.size(); ++i)
       if (!dropped[i]) guards_.push_back(model_guard(rest[i]));
+  }
+
+  // Of a goal "a or b", a has to follow where b fails; there, what is given as "c or b" says c.
+  bool follows(const std::vector<sym::Expr>& given, sym::Expr goal) {
+    std::vector<sym::Expr> cases{goal};
+    if (s_.kind(goal) == sym::Kind::Or) cases.assign(s_.operands(goal).begin(), s_.operands(goal).end());
+    for (sym::Expr one : cases) {
+      sym::Facts facts(s_);
+      for (sym::Expr other : cases)
+        if (other != one) facts.assume(s_.logical_not(other));
+      for (sym::Expr g : given) facts.assume(facts.simplify(g));
+      if (facts.proves(one)) return true;
+    }
+    return false;
   }
 
   Guard model_guard(const Constraint& c) {

@@ -89,6 +89,15 @@ TEST_CASE("guards on several dims stay as they are unless implied") {
   CHECK(guards[0].why == "needs A == B or A == 1 or B == 1");
 }
 
+TEST_CASE("a guard of one case is implied by a stronger one of the same case") {
+  Fixture f;
+  f.input("x", DType::F32, {"A", "B"});
+  need(f, "65 <= max(1, A) or not B == 8");
+  need(f, "192 <= A or not B == 8");
+  need(f, "B == 8 or 33 <= max(1, A)");
+  CHECK(texts(list(f)) == "192 <= A or not B == 8; B == 8 or 33 <= max(1, A)");
+}
+
 TEST_CASE("a range that the constraints leave empty is reported") {
   Fixture f;
   f.input("x", DType::F32, {"T"});
