@@ -1,0 +1,60 @@
+"""Writes docs/models.md from what was measured."""
+import datetime
+import os
+import platform
+
+HEAD = """# Models
+
+Written by `tests/models/check_models.py --write-docs docs/models.md`; `scripts/make-models` fetches and exports the models.
+Compile time: wall, cold cache, `-j2`, from process start to the bundle on disk, the median of three.
+Error: relative L2 norm of the difference from onnxruntime with its optimisations off, the worst of all shapes and outputs, on
+the simulator; noise: how far onnxruntime with optimisations is from itself without. Limit: 1e-3, or three times the noise where
+that is above 3e-4; the text detector's last operator is a sigmoid that turns rounding into noise on pictures without text, so
+the tensor before it is compared too, by 1e-3.
+Besides the guards listed, every model checks that each tensor has fewer than 2^31 elements.
+"""
+
+
+def megabytes(count):
+    return f"{count / 1e6:.2f}"
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def summary(reports):
+    rows = []
+    for name, report in reports.items():
+        build, numbers = report["build"], [row for row in report["numbers"] if "error" in row]
+        cost = [f"{build['seconds']:.2f}", megabytes(build["weight_bytes"]), megabytes(build["bundle_bytes"]),
+                f"{build['peak_bytes'] / 1e6:.0f}"]
+        steps = [f"{build['kernels']} ({build['entry_points']})", build["library_calls"]]
+        worst = [f"{max(row[key] for row in numbers):.1e}" for key in ("error", "noise")]
+        rows.append([name, *cost, *steps, len(numbers), *worst])
+    return table(["model", "compile s", "weights MB", "bundle MB", "peak MB", "kernel launches (entry points)",
+                  "library calls", "shapes", "worst error", "noise"], rows)
+
+
+def section(name, report):
+    build = report["build"]
+    text = f"\n## {name}\n\n"
+    text += "".join(f"- in `{line}`\n" for line in build["inputs"]) + "".join(f"- out `{line}`\n" for line in build["outputs"])
+    text += "- checked before every run:\n" + "".join(f"  - `{guard}`\n" for guard in build["guards"])
+    text += "- refused, for example:\n" + "".join(f"  - {message.split(': ', 1)[-1]}\n" for message in report["refusals"])
+    if "sides" in report:
+        text += f"- of the sizes 1 to 1000, H and W are accepted for exactly the {report['sides']} at which the model works\n"
+    rows = []
+    for row in report["numbers"]:
+        numbers = [f"{row[key]:.1e}" if key in row else "" for key in ("error", "noise", "before")]
+        rows.append([row["where"], *(numbers if row["compared"] else ["onnxruntime does not take it", "", ""])])
+    header = ["inputs", "error", "noise", "before the last operator"]
+    if not any(row[3] for row in rows):
+        header, rows = header[:3], [row[:3] for row in rows]
+    return text + "\n" + table(header, rows)
+
+
+def write(path, reports):
+    machine = f"\nMeasured on {datetime.date.today()}, {os.cpu_count()} cores, {platform.machine()}.\n\n"
+    path.write_text(HEAD + machine + summary(reports) + "".join(section(name, report) for name, report in reports.items()))

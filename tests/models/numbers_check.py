@@ -1,0 +1,141 @@
+"""Compares outputs on the simulator with onnxruntime's.
+
+The limit is 1e-3 of the norm. Where onnxruntime itself, with its optimisations on, is further than 3e-4 from what it says
+without them, the limit is three times that noise. A saturating last operator (the text detector's sigmoid on pictures
+without text) makes noise of rounding; the tensor before it is compared as well, by the plain limit.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy
+
+import build_check
+
+LIMIT = 1e-3
+NOISE = 3e-4
+REFERENCE_TIMEOUT_S = 300
+RUN_TIMEOUT_S = 300
+
+
+def field(number, payload):
+    """A length-delimited protobuf field."""
+
+    def varint(value):
+        low = value & 127
+        return bytes([low]) if value < 128 else bytes([low | 128]) + varint(value >> 7)
+
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def with_output(model_file, tensor, target):
+    """Writes a copy of the model with one more output. Joined protobuf messages merge: what is appended here is
+    ModelProto.graph (7) { output (12) { name (1) } }."""
+    target.write_bytes(model_file.read_bytes() + field(7, field(12, field(1, tensor.encode()))))
+
+
+def distance(ours, theirs):
+    """Relative L2 norm of the difference; 0 for two empty tensors."""
+    ours, theirs = ours.astype(numpy.float64).ravel(), theirs.astype(numpy.float64).ravel()
+    norm = numpy.linalg.norm(ours - theirs)
+    return float(norm / max(numpy.linalg.norm(theirs), 1e-30)) if norm else 0.0
+
+
+def run_reference(model_file, folders):
+    """Where the process dies or hangs, the folder it was at counts as not taken, and the rest is run anew."""
+    waiting = list(folders)
+    while waiting:
+        command = [sys.executable, pathlib.Path(__file__).with_name("reference.py"), model_file, *waiting]
+        try:
+            subprocess.run([str(word) for word in command], capture_output=True, timeout=REFERENCE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            pass
+        waiting = [folder for folder in waiting if not (folder / "reference.npz").exists()]
+        if waiting:
+            numpy.savez(waiting.pop(0) / "reference.npz")
+
+
+def run_bundle(context, bundle, feeds, folder):
+    """The outputs, by name as a file name; a string says what went wrong."""
+    command = [context.bin / "dlcb-run", bundle, "--device", "sim", "--sim-cache-dir", context.sim_cache, "--quiet",
+               "--output", folder / "out"]
+    for index, (name, value) in enumerate(feeds.items()):
+        numpy.save(folder / f"in_{index}.npy", value)
+        command += ["--input", f"{name}=@{folder / f'in_{index}.npy'}"]
+    try:
+        done = subprocess.run([str(word) for word in command], capture_output=True, timeout=RUN_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        return f"dlcb-run took more than {RUN_TIMEOUT_S} s"
+    if done.returncode:
+        return f"dlcb-run: exit code {done.returncode}: {done.stderr.decode(errors='replace').strip()}"
+    return {path.stem: numpy.load(path) for path in (folder / "out").glob("*.npy")}
+
+
+def compare(model, outputs, reference, where, context):
+    """Worst distance and worst limit of the outputs that both have; the tap counts as one."""
+    row = {"error": 0.0, "noise": 0.0}
+    for key in reference.files:
+        mode, name = key.split(":", 1)
+        if mode != "off":
+            continue
+        ours, theirs = outputs.get(re.sub(r"[^A-Za-z0-9._-]", "_", name)), reference[key]
+        if not context.expect(ours is not None, f"{where}: there is no output {name}"):
+            continue
+        if not context.expect(ours.shape == theirs.shape, f"{where}: {name} is {ours.shape}, not {theirs.shape}"):
+            continue
+        error = distance(ours, theirs)
+        noise = distance(reference[f"on:{name}"], theirs) if f"on:{name}" in reference.files else 0.0
+        limit = 3 * noise if noise > NOISE and name != model.tap else LIMIT
+        context.expect(error <= limit, f"{where}: {name} differs by {error:.1e} of its norm, limit {limit:.1e}")
+        if name == model.tap:
+            row["before"] = error
+        else:
+            row = {**row, "error": max(row["error"], error), "noise": max(row["noise"], noise)}
+    return row
+
+
+def tapped(model, context):
+    """The model and bundle with the tap as one more output."""
+    source = context.folder / "tapped.onnx"
+    with_output(context.model, model.tap, source)
+    build_check.compile_model(context, model, context.folder / "tapped", 2, source)
+    return source, context.folder / "tapped" / context.bundle.name
+
+
+def check(model, context):
+    """A row for each shape."""
+    try:
+        source, bundle = tapped(model, context) if model.tap else (context.model, None)
+    except RuntimeError as error:
+        context.expect(False, f"with {model.tap} as an output: {error}")
+        return []
+    cases = model.feeds(numpy.random.default_rng([context.seed, *model.name.encode()]))
+    folders = [context.folder / f"case_{index}" for index in range(len(cases))]
+    for feeds, folder in zip(cases, folders):
+        folder.mkdir(exist_ok=True)
+        numpy.savez(folder / "feeds.npz", **feeds)
+    run_reference(source, folders)
+    rows = []
+    for feeds, folder in zip(cases, folders):
+        where = ", ".join(f"{name} {list(value.shape) if value.shape else value}" for name, value in feeds.items())
+        outputs = run_bundle(context, context.bundle, feeds, folder)
+        if bundle and isinstance(outputs, dict):
+            more = run_bundle(context, bundle, feeds, folder)
+            outputs = {**more, **outputs} if isinstance(more, dict) else more
+        with numpy.load(folder / "reference.npz") as reference:
+            row = {"where": where, "compared": bool(reference.files)}
+            if context.expect(isinstance(outputs, dict), f"{where}: {outputs}") and row["compared"]:
+                row |= compare(model, outputs, reference, where, context)
+        rows.append(row)
+    context.expect(sum(row["compared"] for row in rows) >= 6, "onnxruntime took fewer than six of the shapes")
+    return rows
+
+
+def describe(rows):
+    for row in rows:
+        if "error" not in row:
+            yield f"{row['where']}: not compared, onnxruntime does not take it"
+            continue
+        before = f", before the last operator {row['before']:.1e}" if "before" in row else ""
+        yield f"{row['where']}: {row['error']:.1e} (onnxruntime's noise {row['noise']:.1e}{before})"
