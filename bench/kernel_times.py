@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where a bundle's time goes, kernel by kernel, beside torch eager: profile.py BUNDLE NAME BATCH [--build DIR] [--top N]
+"""Where a bundle's time goes, kernel by kernel, beside torch eager: kernel_times.py BUNDLE NAME BATCH [--build DIR] [--top N]
 
 NAME is a model of export_models.py. Kernels of the bundle are named as in `dlcb-inspect --kernels`.
 """
