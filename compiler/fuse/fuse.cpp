@@ -1,7 +1,7 @@
 #include "fuse/fuse.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -54,6 +54,8 @@ class Fuser {
   bool worth_inlining(const Building& b, ValueId v, const Cost& cost);
   void refresh_inputs(Building& b);
   std::vector<size_t> consumers(ValueId v) const;
+  std::vector<ValueId> needs(const Building& b) const;
+  std::vector<ValueId> needs(const Claim& claim) const;
   bool reaches(size_t from_region, size_t to_region) const;
   Tensor tensor(ValueId v) const;
 
@@ -121,6 +123,23 @@ std::vector<size_t> Fuser::consumers(ValueId v) const {
   return found;
 }
 
+// What a region must wait for: tensors that it loads, and tensors that the host reads for its predicate or sizes.
+std::vector<ValueId> Fuser::needs(const Building& b) const {
+  std::vector<ValueId> list, written;
+  for (const Tensor& t : b.region.inputs) list.push_back(t.value);
+  for (const Output& o : b.region.outputs) written.push_back(o.tensor.value);
+  const std::vector<ValueId> by_host = host_reads_of(graph_, b.predicate, written, &b.region);
+  list.insert(list.end(), by_host.begin(), by_host.end());
+  return list;
+}
+
+std::vector<ValueId> Fuser::needs(const Claim& claim) const {
+  std::vector<ValueId> list = operands_of(claim);
+  const std::vector<ValueId> by_host = host_reads_of(graph_, graph_.node(claim.nodes.front()).predicate, std::array{result_of(claim)}, nullptr);
+  list.insert(list.end(), by_host.begin(), by_host.end());
+  return list;
+}
+
 // Whether region `to` needs, directly or through others, a value that region `from` stores.
 bool Fuser::reaches(size_t from, size_t to) const {
   std::unordered_map<uint32_t, size_t> region_of;
@@ -128,22 +147,19 @@ bool Fuser::reaches(size_t from, size_t to) const {
     for (const Output& o : regions_[r].region.outputs) region_of[o.tensor.value.id] = r;
   }
   std::unordered_set<uint32_t> seen;
-  std::vector<ValueId> work;
-  for (const Tensor& t : regions_[to].region.inputs) work.push_back(t.value);
+  std::vector<ValueId> work = needs(regions_[to]);
   while (!work.empty()) {
     const ValueId v = work.back();
     work.pop_back();
     if (!seen.insert(v.id).second) continue;
+    std::vector<ValueId> more;
     if (auto it = region_of.find(v.id); it != region_of.end()) {
       if (it->second == from) return true;
-      for (const Tensor& t : regions_[it->second].region.inputs) work.push_back(t.value);
-      continue;
+      more = needs(regions_[it->second]);
+    } else if (const NodeId producer = graph_.value(v).producer; producer.valid() && claim_of_node_.contains(producer.id)) {
+      more = needs(claims_[claim_of_node_.at(producer.id)]);
     }
-    const NodeId producer = graph_.value(v).producer;
-    if (!producer.valid()) continue;
-    if (auto it = claim_of_node_.find(producer.id); it != claim_of_node_.end()) {
-      for (ValueId operand : operands_of(claims_[it->second])) work.push_back(operand);
-    }
+    work.insert(work.end(), more.begin(), more.end());
   }
   return false;
 }

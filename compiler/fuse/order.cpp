@@ -93,6 +93,24 @@ void make_aliases(Graph& graph, std::vector<Step>& steps) {
   }
 }
 
+std::vector<ValueId> host_reads_of(const Graph& graph, sym::Expr predicate, std::span<const ValueId> written, const Region* region) {
+  std::vector<sym::Expr> exprs{predicate};
+  for (ValueId v : written) exprs.insert(exprs.end(), graph.value(v).dims.begin(), graph.value(v).dims.end());
+  std::vector<sym::Expr> symbols;
+  for (sym::Expr e : exprs) symbols.insert(symbols.end(), graph.sym().symbols(e).begin(), graph.sym().symbols(e).end());
+  if (region) {
+    for (const Output& o : region->outputs) {
+      const auto in_body = graph.scalars().symbols(o.body);
+      symbols.insert(symbols.end(), in_body.begin(), in_body.end());
+    }
+  }
+  std::vector<ValueId> values;
+  for (const graph::HostRead& read : graph.host_reads) {
+    if (std::find(symbols.begin(), symbols.end(), read.symbol) != symbols.end()) values.push_back(read.value);
+  }
+  return values;
+}
+
 std::vector<Step> in_launch_order(const Graph& graph, std::vector<Step> steps) {
   std::unordered_map<uint32_t, size_t> writer;
   std::vector<uint32_t> rank(steps.size(), 0);
@@ -105,7 +123,10 @@ std::vector<Step> in_launch_order(const Graph& graph, std::vector<Step> steps) {
   std::vector<std::set<size_t>> after(steps.size());
   std::vector<size_t> waiting(steps.size(), 0);
   for (size_t s = 0; s < steps.size(); ++s) {
-    for (ValueId v : reads(steps[s])) {
+    std::vector<ValueId> needed = reads(steps[s]);
+    const std::vector<ValueId> by_host = host_reads_of(graph, steps[s].predicate, writes(steps[s]), std::get_if<Region>(&steps[s].action));
+    needed.insert(needed.end(), by_host.begin(), by_host.end());
+    for (ValueId v : needed) {
       auto it = writer.find(v.id);
       if (it != writer.end() && it->second != s && after[it->second].insert(s).second) ++waiting[s];
     }
