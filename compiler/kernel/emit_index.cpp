@@ -173,7 +173,7 @@ Val Emitter::sum_of_products(Expr e) {
         std::string term;
         for (const Val& f : factors[i]) term += (term.empty() ? "" : " * ") + at(f, level, lane);
         Expr c = terms[i].coefficient;
-        bool minus = !text.empty() && region_.sym.is_const(c, -1);
+        const bool minus = !text.empty() && !term.empty() && region_.sym.is_const(c, -1);
         if (term.empty() || !(region_.sym.is_const(c, 1) || minus)) {
           std::string number = params_.integer(c);
           term = term.empty() ? number : fmt::format("{} * {}", term, number[0] == '-' ? "(" + number + ")" : number);
