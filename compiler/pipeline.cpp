@@ -31,6 +31,9 @@ const Pass* find_pass(std::string_view name) {
   return it == std::end(kPasses) ? nullptr : it;
 }
 
+// Whether the form that the pass begins with has a text that can be read back.
+bool reads_graph(const Pass* pass) { return pass != kPasses && (pass - 1)->form == Form::Graph; }
+
 Status check_pass_name(const std::string& name) {
   if (name.empty() || find_pass(name)) return ok();
   std::vector<std::string> names;
@@ -44,8 +47,11 @@ Status check_options(PipelineState& s) {
   DLCB_TRY(check_pass_name(o.stop_after));
   DLCB_TRY(check_pass_name(o.start_at));
   for (const std::string& name : o.print_after) DLCB_TRY(check_pass_name(name));
-  if (!o.start_at.empty() && find_pass(o.start_at)->form != Form::Graph) {
-    return diag(DiagKind::BadFlag, {"--start-at takes a pass on the graph, up to assign_layouts"});
+  if (!o.start_at.empty() && !reads_graph(find_pass(o.start_at))) {
+    return diag(DiagKind::BadFlag, {"--start-at takes a pass that reads the graph: from solve_shapes to fuse"});
+  }
+  if (o.stop_after.empty() && !o.output_path.empty()) {
+    DLCB_TRY(AtomicFile::create(o.output_path));  // a path that cannot be written is found before any work
   }
   for (const std::string& t : o.targets) {
     DLCB_ASSIGN(const cuda::Target target, cuda::parse_target(t));
@@ -127,7 +133,7 @@ std::span<const PassInfo> passes() {
 
 Result<CompileSummary> compile(const CompileOptions& options) {
   const auto begin = Clock::now();
-  if (options.stop_after.empty()) cuda::preload_nvrtc();
+  const cuda::NvrtcPreload preload(options.stop_after.empty());
   PipelineState state(options);
   std::string_view running;
   try {

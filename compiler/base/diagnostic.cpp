@@ -40,6 +40,13 @@ std::string describe(const Location& where) {
   return text;
 }
 
+// "from Conv '/c' in m.onnx", or "in m.onnx" where no more is known.
+std::string origin_text(const Location& where) {
+  const std::string text = describe(where);
+  const bool only_file = where.op.empty() && where.node.empty() && where.detail.empty();
+  return text.empty() || only_file ? text : "from " + text;
+}
+
 std::string json_location(const Location& where) {
   std::vector<std::string> fields;
   auto add = [&](std::string_view key, const std::string& value) {
@@ -77,11 +84,10 @@ std::string message(const Diagnostic& d) {
 
 std::string to_text(const Diagnostic& d) {
   std::string text = fmt::format("error[DLCB{}]: {}\n", static_cast<int>(d.kind), message(d));
-  if (std::string from = describe(d.where); !from.empty()) text += "  from " + from + "\n";
+  if (std::string from = origin_text(d.where); !from.empty()) text += "  " + from + "\n";
   for (const Note& note : d.notes) {
     text += "  " + note.text;
-    if (std::string from = describe(note.where); !from.empty())
-      text += (note.text.empty() ? "from " : ", from ") + from;
+    if (std::string from = origin_text(note.where); !from.empty()) text += (note.text.empty() ? "" : ", ") + from;
     text += "\n";
   }
   return text;

@@ -88,8 +88,9 @@ struct KnownTarget {
   int major, minor;
   bool arch_specific_form;
 };
-constexpr KnownTarget kTargets[] = {{7, 5, false}, {8, 0, false}, {8, 6, false}, {8, 7, false}, {8, 8, false}, {8, 9, false},
-                                    {9, 0, true},  {10, 0, true}, {10, 3, true}, {11, 0, true}, {12, 0, true}, {12, 1, true}};
+constexpr KnownTarget kTargets[] = {{7, 5, false}, {8, 0, false}, {8, 6, false}, {8, 7, false},
+                                    {8, 8, false}, {8, 9, false}, {9, 0, true},  {10, 0, true},
+                                    {10, 3, true}, {11, 0, true}, {12, 0, true}, {12, 1, true}};
 
 }  // namespace
 
@@ -108,7 +109,13 @@ Result<Target> parse_target(std::string_view text) {
   return diag(DiagKind::NoTarget, {std::string(text), known});
 }
 
-void preload_nvrtc() { loading(); }
+NvrtcPreload::NvrtcPreload(bool wanted) : wanted_(wanted) {
+  if (wanted_) loading();
+}
+
+NvrtcPreload::~NvrtcPreload() {
+  if (wanted_) loading().wait();
+}
 
 Result<std::string> nvrtc_version() {
   DLCB_ASSIGN(const Nvrtc* n, library());

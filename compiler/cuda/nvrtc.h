@@ -16,8 +16,18 @@ struct Target {
 // "sm_90", "sm_90a"; known targets are those of the CUDA toolkit we support.
 Result<Target> parse_target(std::string_view text);
 
-// Starts opening libnvrtc on another thread (13 ms warm, 165 ms cold), so that it overlaps with reading the model.
-void preload_nvrtc();
+// Opens libnvrtc on another thread (13 ms warm, 165 ms cold) while the model is read. The destructor waits for it: a
+// process that ends while a library is being opened crashes in the loader.
+class NvrtcPreload {
+ public:
+  explicit NvrtcPreload(bool wanted);
+  ~NvrtcPreload();
+  NvrtcPreload(const NvrtcPreload&) = delete;
+  NvrtcPreload& operator=(const NvrtcPreload&) = delete;
+
+ private:
+  bool wanted_;
+};
 
 // Version of the library as "13.0"; error MissingLibrary when there is none.
 Result<std::string> nvrtc_version();
