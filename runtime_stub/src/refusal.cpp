@@ -69,6 +69,24 @@ std::string origins_of(const fb::Guard& guard) {
   return result;
 }
 
+// Why a guard is there, and the nodes that need it.
+std::string reason_of(const fb::Guard& guard) {
+  const bool known = guard.why() && guard.why()->size() > 0;
+  return (known ? "; " + guard.why()->str() : "") + origins_of(guard);
+}
+
+// The reason for the size of an input's dim; the bundle states it as a guard of kind 2.
+std::string reason_of_dim(const Model& model, uint32_t input, uint32_t axis) {
+  constexpr uint8_t kInputDim = 2;
+  for (uint32_t i = 0; i < bundle::size_or_zero(model.program().guards()); ++i) {
+    const fb::Guard& guard = *model.program().guards()->Get(i);
+    if (guard.kind() == kInputDim && guard.input() == static_cast<int64_t>(input) &&
+        guard.axis() == static_cast<int64_t>(axis))
+      return reason_of(guard);
+  }
+  return "";
+}
+
 }  // namespace
 
 Error refuse_dim(const Model& model, uint32_t input, uint32_t axis, int64_t actual,
@@ -78,7 +96,8 @@ Error refuse_dim(const Model& model, uint32_t input, uint32_t axis, int64_t actu
   std::string message =
       input_name(model, input) + " dim " + std::to_string(axis) + " is " + std::to_string(actual) + ", but ";
   if (!text.empty() && !is_number(text)) message += text + " = ";
-  message += std::to_string(wanted) + " is needed" + homes_of(model, text, input, axis);
+  message +=
+      std::to_string(wanted) + " is needed" + homes_of(model, text, input, axis) + reason_of_dim(model, input, axis);
   return {DLCB_INPUT_REFUSED, std::move(message)};
 }
 
@@ -104,8 +123,7 @@ Error refuse_guard(const Model& model, uint32_t guard, std::span<const std::span
     values += (values.empty() ? "; here " : ", ") + name + " = " + std::to_string(registers[shown.reg()]);
   }
   message += values + homes_of(model, text, bundle::kNever, bundle::kNever);
-  if (g.why() && g.why()->size() > 0) message += "; " + g.why()->str();
-  return {DLCB_INPUT_REFUSED, message + origins_of(g)};
+  return {DLCB_INPUT_REFUSED, message + reason_of(g)};
 }
 
 }  // namespace dlcb::rt
