@@ -1,5 +1,6 @@
 #include "fuse/cost.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace dlcb::fuse {
@@ -42,6 +43,30 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body) {
 bool is_view(const ops::ScalarStore& scalars, ops::Scalar body) {
   const ScalarKind kind = scalars.node(body).kind;
   return kind == ScalarKind::Load || kind == ScalarKind::ConstF || kind == ScalarKind::ConstI || kind == ScalarKind::Index;
+}
+
+int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value) {
+  int64_t most = 1;
+  std::unordered_set<uint32_t> seen;
+  std::vector<ops::Scalar> work{body};
+  while (!work.empty()) {
+    const ops::Scalar s = work.back();
+    work.pop_back();
+    if (!seen.insert(s.id).second) continue;
+    const ops::ScalarNode& node = scalars.node(s);
+    work.insert(work.end(), node.operands.begin(), node.operands.end());
+    if (node.kind != ScalarKind::Reduce) continue;
+    const std::vector<ops::Scalar> loads = scalars.loads(s);
+    if (std::none_of(loads.begin(), loads.end(), [&](ops::Scalar load) { return scalars.node(load).value == value; })) continue;
+    int64_t terms = 1;
+    for (sym::Expr index : node.coords) {
+      const auto extent = scalars.sym().as_const(scalars.sym().index_extent(index));
+      if (!extent || *extent > 4096) return INT64_MAX;
+      terms *= *extent;
+    }
+    most = std::max(most, terms);
+  }
+  return most;
 }
 
 }  // namespace dlcb::fuse

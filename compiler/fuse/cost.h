@@ -16,4 +16,8 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body);
 // A single load at other coordinates, a constant or an index: never worth a tensor in memory.
 bool is_view(const ops::ScalarStore& scalars, ops::Scalar body);
 
+// How often an element of `value` may be needed at most by the reductions of `body` that load it: the number of terms of
+// the largest one (window taps); 1 outside reductions; INT64_MAX where it is not literal.
+int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value);
+
 }  // namespace dlcb::fuse

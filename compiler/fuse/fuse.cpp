@@ -20,6 +20,7 @@ using ops::ScalarKind;
 using ops::ValueId;
 
 constexpr int kCheap = 6;             // instructions that may be repeated in a second kernel or a pooling window
+constexpr int kWindowCheap = 48;      // instructions for one result of a window, all its taps together
 constexpr int kBroadcastCheap = 16;   // instructions that may be repeated for every element of a broadcast
 constexpr int kMaxInstructions = 160; // of one kernel body: beyond, registers and compile time suffer
 constexpr size_t kMaxTensors = 12;
@@ -198,6 +199,11 @@ bool Fuser::worth_inlining(const Building& b, ValueId v, const Cost& cost) {
   const bool has_reduce = b.schedule == Schedule::RowReduce || b.schedule == Schedule::ColumnReduce;
   if (b.schedule == Schedule::Contraction) return false;
   if (cost.reduces) return has_reduce || uses == 1;
+  if (!has_reduce) {
+    int64_t taps = 1;
+    for (const Output& o : b.region.outputs) taps = std::max(taps, repetitions(scalars_, o.body, v));
+    if (taps > 1) return cost.instructions == 0 || taps <= kWindowCheap / cost.instructions;
+  }
   if (has_reduce) return true;  // values are kept in registers, or each is read once
   if (same_size && uses == 1) return true;
   return cost.instructions <= (uses > 2 ? kCheap : kBroadcastCheap);
@@ -240,13 +246,12 @@ bool Fuser::try_extra_output(ValueId v) {
     if (b.region.outputs[0].tensor.dims != def.dims || !worth_inlining(b, v, cost)) continue;
     const bool cycle = std::any_of(users.begin(), users.end(), [&](size_t other) { return other != r && reaches(other, r); });
     if (cycle) continue;
-    // A library call between v and this region would have to run before its own operand exists.
     Building merged = with_inlined(b, v);
     merged.region.outputs.push_back({tensor(v), def.index, def.body});
     refresh_inputs(merged);
     if (!fits(merged)) continue;
     const Building saved = std::exchange(regions_[r], std::move(merged));
-    if (!reaches(r, r)) return true;
+    if (!reaches(r, r)) return true;  // a library call or a read by the host may come between v and this region
     regions_[r] = saved;
   }
   return false;

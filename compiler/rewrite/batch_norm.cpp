@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "rewrite/channel.h"
+#include "rewrite/fold.h"
 #include "rewrite/simplify.h"
 
 namespace dlcb::rewrite {
@@ -33,6 +34,31 @@ struct Affine {
   std::vector<graph::Origin> origins;
   ValueId result;  // of the last node folded
 };
+
+// What is added to the graph while this lives runs under the predicate.
+class Branch {
+ public:
+  Branch(Graph& graph, sym::Expr predicate) : graph_(graph) { graph_.push_predicate(predicate); }
+  ~Branch() { graph_.pop_predicate(); }
+
+ private:
+  Graph& graph_;
+};
+
+// The bias of a transposed convolution becomes an addition after it: no library adds one on the way.
+Status detach_bias(Graph& graph, NodeId conv) {
+  const Node node = graph.node(conv);
+  if (node.inputs.size() < 3 || !node.inputs[2].valid()) return ok();
+  const graph::Value& out = graph.value(node.outputs[0]);
+  std::vector<sym::Expr> wide(out.dims.size() - 1, graph.sym().constant(1));
+  wide[0] = out.dims[1];
+  Branch branch(graph, node.predicate);
+  DLCB_ASSIGN(const ValueId bias, graph.add1("reshape", {node.inputs[2]}, {{"shape", wide}}, node.origins));
+  DLCB_ASSIGN(const ValueId bare, graph.add1("conv_transpose", {node.inputs[0], node.inputs[1]}, node.attrs, node.origins));
+  DLCB_ASSIGN(const ValueId sum, graph.add1("add", {bare, bias}, {}, node.origins));
+  graph.replace_uses(node.outputs[0], sum);
+  return ok();
+}
 
 class Folder {
  public:
@@ -80,7 +106,33 @@ class Folder {
     return true;
   }
 
+  // One number for all channels: x * a, x / a, x + a, x - a.
+  bool absorb_number(const Node& node, Affine& affine) {
+    if (node.op->kind != ops::OpKind::Define) return false;
+    const ops::OutputDef& def = node.definition.outputs[0];
+    const ops::ScalarNode& body = graph_.scalars().node(def.body);
+    if (body.kind != ops::ScalarKind::Binary || def.dtype != DType::F32 || def.dims != graph_.value(affine.result).dims) return false;
+    const bool commutes = body.fn == Fn::Mul || body.fn == Fn::Add;
+    for (int side : {0, 1}) {
+      const ops::ScalarNode& x = graph_.scalars().node(body.operands[side]);
+      const ops::ScalarNode& a = graph_.scalars().node(body.operands[1 - side]);
+      if (x.kind != ops::ScalarKind::Load || x.value != affine.result || x.coords != def.index) continue;
+      if (a.kind != ops::ScalarKind::ConstF || (side == 1 && !commutes)) continue;
+      if (body.fn == Fn::Mul || body.fn == Fn::Div) {
+        const double factor = body.fn == Fn::Mul ? a.f : 1 / a.f;
+        for (double& s : affine.scale) s *= factor;
+        for (double& s : affine.shift) s *= factor;
+        return true;
+      }
+      if (body.fn != Fn::Add && body.fn != Fn::Sub) return false;
+      for (double& s : affine.shift) s += body.fn == Fn::Add ? a.f : -a.f;
+      return true;
+    }
+    return false;
+  }
+
   bool absorb_arithmetic(const Node& node, Affine& affine) {
+    if (absorb_number(node, affine)) return true;
     for (Fn fn : {Fn::Mul, Fn::Add}) {
       const ValueId c = per_channel_operand(graph_, node, fn, affine.result, 1);
       if (!c.valid() || graph_.value(c).dtype != DType::F32) continue;
@@ -104,12 +156,17 @@ class Folder {
 
     const bool unscaled = std::all_of(affine.scale.begin(), affine.scale.end(), [](double s) { return s == 1; });
     const ValueId new_w = unscaled ? inputs[1] : scaled_weights(w, affine.scale, transposed);
-    const ValueId new_b = graph_.add_constant(w.name + ".bias", DType::F32, {static_cast<int64_t>(channels)}, as_constant(std::move(bias)));
-    graph_.push_predicate(graph_.node(conv).predicate);
-    auto made = graph_.add1(graph_.node(conv).op->name, {inputs[0], new_w, new_b}, graph_.node(conv).attrs, affine.origins);
-    graph_.pop_predicate();
-    if (!made) return std::move(made.error());
-    graph_.replace_uses(affine.result, *made);
+    std::vector<int64_t> bias_dims(transposed ? w.dims.size() - 1 : 1, 1);  // of an addition, or of an operand
+    bias_dims[0] = static_cast<int64_t>(channels);
+    const ValueId new_b = graph_.add_constant(w.name + ".bias", DType::F32, bias_dims, as_constant(std::move(bias)));
+    Branch branch(graph_, graph_.node(conv).predicate);
+    std::vector<ValueId> operands{inputs[0], new_w};
+    if (!transposed) operands.push_back(new_b);
+    DLCB_ASSIGN(ValueId made, graph_.add1(graph_.node(conv).op->name, operands, graph_.node(conv).attrs, affine.origins));
+    if (transposed) {
+      DLCB_ASSIGN(made, graph_.add1("add", {made, new_b}, {}, affine.origins));
+    }
+    graph_.replace_uses(affine.result, made);
     return ok();
   }
 
@@ -130,6 +187,10 @@ class Folder {
 }  // namespace
 
 Status fold_channel_scales(Graph& graph) {
+  for (uint32_t n = 0, end = graph.node_count(); n < end; ++n) {
+    if (graph.node(NodeId{n}).op && graph.node(NodeId{n}).op->name == "conv_transpose") DLCB_TRY(detach_bias(graph, NodeId{n}));
+  }
+  DLCB_TRY(fold_constants(graph));  // the biases that got other dims
   Folder folder(graph);
   const uint32_t nodes = graph.node_count();
   for (uint32_t n = 0; n < nodes; ++n) {
