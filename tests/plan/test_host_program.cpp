@@ -40,9 +40,15 @@ TEST_CASE("the host program agrees with evaluation of expressions", "[plan]") {
   const sym::test::Symbols symbols(store);
   sym::test::Random random(7, symbols.all.size());
   for (int round = 0; round < 300; ++round) {
+    std::vector<sym::test::Tree> trees;
+    for (int i = 0; i < 4; ++i) trees.push_back(random.integer(4));
     std::vector<Expr> roots;
-    for (int i = 0; i < 4; ++i) roots.push_back(sym::test::build(store, random.integer(4), symbols.all));
-    const std::vector<int64_t> values = symbols.values(random);
+    std::vector<const sym::test::Tree*> mentioned;
+    for (const sym::test::Tree& tree : trees) {
+      roots.push_back(sym::test::build(store, tree, symbols.all));
+      mentioned.push_back(&tree);
+    }
+    const std::vector<int64_t> values = symbols.values(random, mentioned);
     const std::vector<int64_t> got = run(store, symbols.all, roots, values);
     for (size_t i = 0; i < roots.size(); ++i) {
       const auto wanted = store.evaluate(roots[i], symbols.lookup(values));
