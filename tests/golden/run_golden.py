@@ -9,10 +9,11 @@
     what it must print there (left out: nothing)
     ;;; EXIT: 3
 
-The first word of ARGS is a program of the build. %i is a file that holds the input, %t an empty folder, %d the test's own
-folder; both names and the build's bin folder are written back as %i and %t in the output. Several ARGS lines run one after
-the other until one fails; their outputs are joined. A test's name begins with "bad-" exactly if its exit code is not 0.
---rebase rewrites the expected part of every test that differs; look at the diff before committing it.
+The first word of ARGS is a program of the build. %i is a file that holds the input, %m the model that the input describes
+in protobuf's text form, %t an empty folder, %r the folder of these three, %d the test's own folder; these names and the
+build's bin folder are written back in the output. Several ARGS lines run one after the other until one fails; their outputs
+are joined. A test's name begins with "bad-" exactly if its exit code is not 0, and the command that fails must leave %t as
+it found it. --rebase rewrites the expected part of every test that differs; look at the diff before committing it.
 """
 import argparse
 import concurrent.futures
@@ -25,6 +26,7 @@ import sys
 import tempfile
 
 TIMEOUT_S = 120
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "compiler/import/onnx/onnx.proto"
 
 
 class Case:
@@ -59,44 +61,70 @@ class Case:
         return text + (f";;; EXIT: {exit_code}\n" if exit_code else "")
 
 
-def execute(case, bin_dir):
+class Tools:
+    """What turns a test into commands."""
+
+    def __init__(self, bin_dir, protoc, schema):
+        self.bin_dir, self.protoc, self.schema = bin_dir, protoc, schema
+
+    def encode_model(self, text, path):
+        command = [self.protoc, "--encode=dlcb.onnx.ModelProto", f"--proto_path={self.schema.parent}", self.schema.name]
+        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=TIMEOUT_S)
+        if done.returncode:
+            raise OSError(f"the input is no model in text form: {done.stderr.decode(errors='replace')}")
+        path.write_bytes(done.stdout)
+
+
+def contents(folder):
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+def execute(case, tools):
     """Runs the commands in a folder of their own; returns (stdout, stderr, exit code)."""
     with tempfile.TemporaryDirectory(prefix="dlcb-golden-") as root:
         folder = pathlib.Path(root, "t")
         folder.mkdir()
         input_file = pathlib.Path(root, "input.txt")
         input_file.write_text(case.input)
-        names = {"%i": str(input_file), "%t": str(folder), "%d": str(case.path.parent)}
+        model_file = pathlib.Path(root, "model.onnx")
+        if any("%m" in command for command in case.commands):
+            tools.encode_model(case.input, model_file)
+        names = {"%i": str(input_file), "%m": str(model_file), "%t": str(folder), "%d": str(case.path.parent), "%r": root}
         environment = {**os.environ, "XDG_CACHE_HOME": root, "LC_ALL": "C"}
         stdout, stderr, code = "", "", 0
         for command in case.commands:
             words = shlex.split(command)
             for mark, name in names.items():
                 words = [word.replace(mark, name) for word in words]
-            words[0] = str(bin_dir / words[0])
+            words[0] = str(tools.bin_dir / words[0])
+            before = contents(folder)
             done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT_S)
             stdout += done.stdout.decode(errors="replace")
             stderr += done.stderr.decode(errors="replace")
             code = done.returncode
             if code:
+                if contents(folder) != before:
+                    stderr += "LEFT BEHIND: " + " ".join(str(path) for path in sorted(set(contents(folder)) - set(before))) + "\n"
                 break
 
         def restored(text):
             for mark, name in names.items():
                 text = text.replace(name, mark)
-            return text.replace(str(bin_dir) + "/", "")
+            return text.replace(str(tools.bin_dir) + "/", "")
 
         return restored(stdout), restored(stderr), code
 
 
-def check(case, bin_dir, rebase):
+def check(case, tools, rebase):
     """Returns what is wrong with the test, or None."""
     try:
-        result = execute(case, bin_dir)
+        result = execute(case, tools)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"cannot be run: {error}"
     if (result[2] != 0) != case.path.name.startswith("bad-"):
         return f"exit code {result[2]}, but the name must begin with 'bad-' exactly if it is not 0\n{result[1]}"
+    if "LEFT BEHIND: " in result[1]:
+        return result[1]
     wanted, actual = case.path.read_text(), case.text(*result)
     if wanted == actual:
         return None
@@ -109,6 +137,7 @@ def check(case, bin_dir, rebase):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--protoc", default="protoc", help="protobuf's compiler, which encodes the models")
     parser.add_argument("--rebase", action="store_true", help="rewrite what is expected")
     parser.add_argument("-j", type=int, default=os.cpu_count(), help="tests at a time")
     parser.add_argument("files", nargs="*", type=pathlib.Path, help="tests (default: all)")
@@ -118,9 +147,10 @@ def main():
     cases = [Case(path) for path in dict.fromkeys(files)]
     if not cases:
         sys.exit("no golden tests found")
+    tools = Tools(flags.bin_dir.resolve(), flags.protoc, SCHEMA)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(flags.j) as pool:
-        results = pool.map(lambda case: check(case, flags.bin_dir.resolve(), flags.rebase), cases)
+        results = pool.map(lambda case: check(case, tools, flags.rebase), cases)
         for case, problem in zip(cases, results):
             if problem is not None:
                 failed += 1

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""What dlcbc leaves on disk, and what the programs say of damaged files: reproducible bundles, interrupted and failed builds,
+cut models, damaged bundles and bundles of another version.
+
+usage: files_check.py --bin-dir BUILD/bin [--protoc PROTOC]
+"""
+import argparse
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+from run_golden import SCHEMA, TIMEOUT_S, Tools, contents
+
+REFUSED = 3  # docs/errors.md
+ENVIRONMENT = 6
+MODEL = """
+ir_version: 8
+opset_import { version: 18 }
+graph {
+  input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_param: "N" } dim { dim_value: 3 } } } } }
+  initializer { name: "w" data_type: 1 dims: 3 dims: 5 float_data: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] }
+  node { op_type: "MatMul" name: "/proj" input: "x" input: "w" output: "h" }
+  node { op_type: "Softmax" name: "/soft" input: "h" output: "y" }
+  output { name: "y" }
+}
+"""
+
+
+class Checks:
+    """Each method is one check; `root` is a folder that holds the model and nothing else."""
+
+    def __init__(self, bin_dir, root):
+        self.bin_dir, self.root, self.model = bin_dir, root, root / "model.onnx"
+        self.bundle = root / "model.dlcb"
+        self.build(self.model, self.bundle)
+
+    def run(self, program, *arguments):
+        command = [str(self.bin_dir / program), *map(str, arguments)]
+        return subprocess.run(command, cwd=self.root, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+
+    def build(self, model, bundle, *flags):
+        done = self.run("dlcbc", model, "-o", bundle, "--no-cache", "--quiet", *flags)
+        assert done.returncode == 0, done.stderr
+
+    def refused(self, done, what, code=REFUSED):
+        assert done.returncode == code, f"{what}: exit code {done.returncode}: {done.stderr}"
+        assert done.stderr.startswith("error[DLCB"), f"{what}: {done.stderr!r}"
+
+    def folder(self, name):
+        folder = self.root / name
+        folder.mkdir()
+        return folder
+
+    def builds_are_reproducible(self):
+        """At any -j, in any folder, from any path to the model; no path is inside."""
+        for name, threads in (("first", 1), ("second_folder", 2)):
+            folder = self.folder(name)
+            shutil.copy(self.model, folder / "model.onnx")
+            self.build(folder / "model.onnx", folder / "out.dlcb", "-j", threads)
+            data = (folder / "out.dlcb").read_bytes()
+            assert data == self.bundle.read_bytes(), f"-j {threads} in another folder: other bytes"
+            assert str(self.root).encode() not in data and name.encode() not in data, "the bundle holds a path"
+
+    def failed_builds_change_nothing(self):
+        folder = self.folder("failed")
+        broken, target = folder / "broken.onnx", folder / "out.dlcb"
+        target.write_text("the previous bundle")
+        data = self.model.read_bytes()
+        for cut in range(0, len(data), max(1, len(data) // 24)):
+            broken.write_bytes(data[:cut])
+            before = contents(folder)
+            self.refused(self.run("dlcbc", broken, "-o", target, "--no-cache"), f"model cut to {cut} bytes")
+            assert contents(folder) == before, f"model cut to {cut} bytes: {sorted(contents(folder))}"
+
+    def interrupted_builds_change_nothing(self):
+        folder = self.folder("interrupted")
+        target = folder / "out.dlcb"
+        target.write_text("the previous bundle")
+        before = contents(folder)
+        command = [str(self.bin_dir / "dlcbc"), str(self.model), "-o", str(target), "--no-cache", "--quiet"]
+        stopped = 0
+        for step in range(8):
+            process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
+            time.sleep(0.02 * step)
+            process.send_signal((signal.SIGINT, signal.SIGTERM)[step % 2])
+            if process.wait(TIMEOUT_S) == 0:
+                break  # it was done before the signal came, and so will the later ones be
+            stopped += 1
+            assert contents(folder) == before, f"stopped after {step * 20} ms: {sorted(contents(folder))}"
+        assert stopped > 0, "no build could be stopped"
+
+    def damaged_bundles_are_refused(self):
+        data = self.bundle.read_bytes()
+        damaged = self.root / "damaged.dlcb"
+        places = sorted({*range(0, 64), *range(len(data) - 64, len(data)), *range(0, len(data), max(1, len(data) // 64))})
+        for place in places:
+            damaged.write_bytes(data[:place] + bytes([data[place] ^ 0x40]) + data[place + 1 :])
+            self.refused(self.run("dlcb-inspect", damaged), f"byte {place} of {len(data)} flipped")
+        for size in range(0, len(data), max(1, len(data) // 32)):
+            damaged.write_bytes(data[:size])
+            self.refused(self.run("dlcb-inspect", damaged), f"cut to {size} of {len(data)} bytes")
+        self.refused(self.run("dlcb-run", damaged, "--device", "sim", "--input", "x=ones[2,3]"), "dlcb-run")
+        damaged.unlink()
+
+    def other_versions_are_refused(self):
+        """In one sentence with both versions."""
+        other = self.root / "other.dlcb"
+        with zipfile.ZipFile(self.bundle) as source, zipfile.ZipFile(other, "w") as target:
+            for entry in source.infolist():
+                data = source.read(entry)
+                if entry.filename == "manifest.json":
+                    changed = data.replace(b'"format_version": 1,', b'"format_version": 77,')
+                    assert changed != data, data
+                    data = changed
+                target.writestr(entry.filename, data)
+        for program in ("dlcb-inspect", "dlcb-run"):
+            done = self.run(program, other)
+            self.refused(done, program)
+            assert "DLCB4002" in done.stderr and "77" in done.stderr and "reads version 1" in done.stderr, done.stderr
+        other.unlink()
+
+    def programs_need_no_gpu(self):
+        """Nor do they say anything but one error line where one was asked for and is not there."""
+        if pathlib.Path("/dev/nvidiactl").exists():
+            return
+        done = self.run("dlcb-run", self.bundle, "--device", "cuda", "--input", "x=ones[2,3]")
+        self.refused(done, "--device cuda", ENVIRONMENT)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--protoc", default="protoc")
+    flags = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="dlcb-files-") as root:
+        root = pathlib.Path(root)
+        Tools(flags.bin_dir, flags.protoc, SCHEMA).encode_model(MODEL, root / "model.onnx")
+        checks = Checks(flags.bin_dir.resolve(), root)
+        for check in (
+            checks.builds_are_reproducible,
+            checks.failed_builds_change_nothing,
+            checks.interrupted_builds_change_nothing,
+            checks.damaged_bundles_are_refused,
+            checks.other_versions_are_refused,
+            checks.programs_need_no_gpu,
+        ):
+            try:
+                check()
+                print(f"ok      {check.__name__}")
+            except AssertionError as error:
+                failed += 1
+                print(f"FAILED  {check.__name__}: {error}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
