@@ -9,11 +9,11 @@
     what it must print there (left out: nothing)
     ;;; EXIT: 3
 
-The first word of ARGS is a program of the build. %i is a file that holds the input, %m the model that the input describes
-in protobuf's text form, %t an empty folder, %r the folder of these three, %d the test's own folder; these names and the
-build's bin folder are written back in the output. Several ARGS lines run one after the other until one fails; their outputs
-are joined. A test's name begins with "bad-" exactly if its exit code is not 0, and the command that fails must leave %t as
-it found it. --rebase rewrites the expected part of every test that differs; look at the diff before committing it.
+The first word of ARGS is a program of the build. %i is a file that holds the input, %m the model that the input describes in
+protobuf's text form, %t an empty folder, %r the folder of these three, %d the test's own folder; these names and the build's
+bin folder are written back in the output. Several ARGS lines run one after the other until one fails; their outputs are
+joined. A test's name begins with "bad-" exactly if its exit code is not 0, and the command that fails must leave %t as it
+found it. --rebase rewrites the expected part of every test that differs; look at the diff before committing it.
 """
 import argparse
 import concurrent.futures
@@ -89,7 +89,8 @@ def execute(case, tools):
         model_file = pathlib.Path(root, "model.onnx")
         if any("%m" in command for command in case.commands):
             tools.encode_model(case.input, model_file)
-        names = {"%i": str(input_file), "%m": str(model_file), "%t": str(folder), "%d": str(case.path.parent), "%r": root}
+        names = {"%i": str(input_file), "%m": str(model_file), "%t": str(folder)}
+        names |= {"%d": str(case.path.parent), "%r": root}
         environment = {**os.environ, "XDG_CACHE_HOME": root, "LC_ALL": "C"}
         stdout, stderr, code = "", "", 0
         for command in case.commands:
@@ -104,7 +105,7 @@ def execute(case, tools):
             code = done.returncode
             if code:
                 if contents(folder) != before:
-                    stderr += "LEFT BEHIND: " + " ".join(str(path) for path in sorted(set(contents(folder)) - set(before))) + "\n"
+                    stderr += f"LEFT BEHIND: {sorted(map(str, contents(folder)))}\n"
                 break
 
         def restored(text):
