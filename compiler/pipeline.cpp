@@ -55,8 +55,12 @@ Status check_options(PipelineState& s) {
   }
   for (const std::string& t : o.targets) {
     DLCB_ASSIGN(const cuda::Target target, cuda::parse_target(t));
+    std::vector<std::string>& names = s.summary.targets;
+    if (std::find(names.begin(), names.end(), target.name()) != names.end()) {
+      return diag(DiagKind::BadFlag, {"--target names " + target.name() + " twice"});
+    }
     s.targets.push_back(target);
-    s.summary.targets.push_back(target.name());
+    names.push_back(target.name());
   }
   if (s.targets.empty()) {
     s.targets.push_back({9, 0, false});
@@ -139,8 +143,13 @@ Result<CompileSummary> compile(const CompileOptions& options) {
   try {
     DLCB_TRY(run_passes(state, running));
   } catch (const InternalError& fault) {
-    CompileFault out{fault, std::string(running), ""};
-    if (state.graph) out.ir = graph::print(*state.graph);
+    CompileFault out{fault, std::string(running), "", ""};
+    const Pass* restart = find_pass(running);
+    while (restart && restart != kPasses && !reads_graph(restart)) --restart;
+    if (state.graph && restart && reads_graph(restart)) {
+      out.ir = graph::print(*state.graph);
+      out.restart = restart->name;
+    }
     throw out;
   }
   state.summary.total_seconds = std::chrono::duration<double>(Clock::now() - begin).count();

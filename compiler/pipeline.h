@@ -70,6 +70,7 @@ std::span<const PassInfo> passes();
 struct CompileFault : InternalError {
   std::string pass;
   std::string ir;
+  std::string restart;  // the pass to start at with `ir`: `pass`, or the last one before it that reads a graph
 };
 
 // Errors in the model or the options are the result's Diagnostic, and no output file is left; throws CompileFault.

@@ -51,8 +51,8 @@ std::string keep_ir(const CompileFault& fault, const std::string& program) {
   std::string path = fmt::format("{}-fault-{}.ir", program, hex(hash_bytes(fault.ir)).substr(0, 8));
   auto written = write_file(path, fault.ir);
   if (!written) return "the intermediate form could not be kept: " + message(written.error());
-  return fmt::format("the form before pass {} is in {}; reproduce with:\n  {} {} --start-at={} --stop-after={}",
-                     fault.pass, path, program, path, fault.pass, fault.pass);
+  return fmt::format("the form before pass {} is in {}; reproduce with:\n  {} {} --start-at={} -o {}.dlcb", fault.restart,
+                     path, program, path, fault.restart, path);
 }
 
 ExitCode run_guarded(const ProgramInfo& info, const std::vector<std::string>& words, const Reporter& reporter,
