@@ -9,6 +9,7 @@
 #include "emit/emit.h"
 #include "fuse/fuse.h"
 #include "fuse/print.h"
+#include "fuse/stand_in.h"
 #include "graph/expand.h"
 #include "import/declared_input.h"
 #include "import/import.h"
@@ -34,8 +35,9 @@ std::string tensor_text(const graph::Graph& g, ops::ValueId v, const std::string
 void add_size_limit(PipelineState& s) {
   std::set<sym::Expr> limits;
   for (const plan::PlannedStep& step : s.planned) {
-    if (!step.kernel) continue;
-    for (sym::Expr e : step.kernel->limits) limits.insert(e);
+    for (const auto* kernel : {&step.kernel, &step.stand_in}) {
+      if (*kernel) limits.insert((*kernel)->limits.begin(), (*kernel)->limits.end());
+    }
   }
   sym::Expr all = s.sym.constant(1);
   for (sym::Expr e : limits) {
@@ -102,10 +104,25 @@ Status fuse_pass(PipelineState& s) {
   return ok();
 }
 
+namespace {
+
+Status add_stand_in(const PipelineState& s, const fuse::Claim& claim, plan::PlannedStep& step, std::map<std::string, kernel::Function>& functions) {
+  const fuse::Region region = fuse::stand_in(*s.graph, claim);
+  ops::ScalarStore& scalars = s.graph->scalars();
+  if (kernel::classify(scalars, s.graph->facts(), region) == fuse::Schedule::None) return ok();
+  DLCB_ASSIGN(step.stand_in, kernel::generate(scalars, s.graph->facts(), region));
+  for (const kernel::Function& f : step.stand_in->functions) functions.emplace(f.name, f);
+  return ok();
+}
+
+}  // namespace
+
 Status generate_pass(PipelineState& s) {
   std::map<std::string, kernel::Function> unique;
   for (fuse::Step& step : s.steps) {
-    plan::PlannedStep planned{std::move(step), std::nullopt};
+    plan::PlannedStep planned{std::move(step), std::nullopt, std::nullopt};
+    const auto* claim = std::get_if<fuse::Claim>(&planned.step.action);
+    if (claim && library::may_be_refused(*claim)) DLCB_TRY(add_stand_in(s, *claim, planned, unique));
     if (const auto* region = std::get_if<fuse::Region>(&planned.step.action)) {
       DLCB_ASSIGN(kernel::Kernel k, kernel::generate(s.scalars, s.graph->facts(), *region));
       for (const kernel::Function& f : k.functions) unique.emplace(f.name, f);

@@ -1,7 +1,5 @@
 #include "library/claim.h"
 
-#include <algorithm>
-
 #include "rewrite/channel.h"
 
 namespace dlcb::library {
@@ -48,12 +46,13 @@ std::vector<Claim> claim_library_calls(Graph& graph) {
     std::vector<NodeId> nodes{NodeId{n}};
     if (node.op->name == "matmul") {
       if (auto call = match_matmul(graph, node)) {
-        absorb(graph, users, *call, nodes, rank - 1);
+        // A sum of no terms is a tensor that is cleared, which has no epilogue.
+        if (graph.facts().proves(graph.sym().le(graph.sym().constant(1), call->k))) absorb(graph, users, *call, nodes, rank - 1);
         claims.push_back({*call, nodes});
       }
     } else if (node.op->name == "conv" || node.op->name == "conv_transpose") {
       if (auto call = match_conv(graph, node)) {
-        absorb(graph, users, *call, nodes, 1);
+        if (!call->transposed) absorb(graph, users, *call, nodes, 1);
         claims.push_back({*call, nodes});
       }
     }

@@ -49,6 +49,14 @@ bool is_depthwise(const Graph& graph, const Node& conv) {
   return groups > 1 && graph.sym().is_const(w.dims[1], 1) && graph.sym().is_const(w.dims[0], groups);
 }
 
+bool may_be_refused(const fuse::Claim& claim) {
+  const auto* call = std::get_if<ConvCall>(&claim.call);
+  if (!call) return false;
+  const bool uneven = call->pad[0] != call->pad[2] || call->pad[1] != call->pad[3];
+  const bool strided = call->stride[0] > 1 || call->stride[1] > 1, dilated = call->dilation[0] > 1 || call->dilation[1] > 1;
+  return call->transposed || call->groups > 1 || uneven || (strided && dilated);
+}
+
 std::optional<ConvCall> match_conv(Graph& graph, const Node& node) {
   sym::Store& sym = graph.sym();
   const graph::Value& x = graph.value(node.inputs[0]);
@@ -57,6 +65,7 @@ std::optional<ConvCall> match_conv(Graph& graph, const Node& node) {
   const size_t rank = x.dims.size();
   const bool transposed = node.op->name == "conv_transpose";
   if (rank != 3 && rank != 4) return std::nullopt;
+  if (transposed && node.inputs.size() > 2 && node.inputs[2].valid()) return std::nullopt;
   if (x.dtype != DType::F32 && x.dtype != DType::F16 && x.dtype != DType::BF16) return std::nullopt;
   if (!is_channels_last(x) || !is_channels_last(w) || !is_channels_last(y) || is_depthwise(graph, node)) return std::nullopt;
   const auto r = rank == 4 ? sym.as_const(w.dims[2]) : 1, s = sym.as_const(w.dims[rank - 1]);

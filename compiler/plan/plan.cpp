@@ -81,7 +81,9 @@ void Planner::define_symbols() {
   }
   for (uint32_t i = 0; i < graph_.outputs.size(); ++i) {
     const ValueId v = graph_.outputs[i];
-    if (std::find(graph_.inputs.begin(), graph_.inputs.end(), v) != graph_.inputs.end()) continue;
+    const auto end = graph_.outputs.begin() + i;
+    const bool again = std::find(graph_.outputs.begin(), end, v) != end;  // copied from the first
+    if (again || std::find(graph_.inputs.begin(), graph_.inputs.end(), v) != graph_.inputs.end()) continue;
     host_.define_alignment(kernel::pointer_alignment(sym_, v), fb::Op::OutputAlign, i);
   }
   for (const graph::HostRead& read : graph_.host_reads) {
@@ -270,7 +272,9 @@ uint32_t Planner::add_region(const PlannedStep& s) {
   return static_cast<uint32_t>(program_->regions.size() - 1);
 }
 
+// In a branch that is not taken nothing was written: such a read gives 0.
 void Planner::add_read_steps(uint32_t s) {
+  const Expr predicate = in_.steps[s].step.predicate;
   for (const ReadGroup& group : reads_after_[s]) {
     for (size_t i = 0; i < group.reads.size(); ++i) {
       fb::ReadT read;
@@ -279,6 +283,7 @@ void Planner::add_read_steps(uint32_t s) {
       read.dst = host_.integer(group.reads[i].symbol);
       read.next_segment = i + 1 == group.reads.size() ? group.segment : 0;
       auto step = std::make_unique<fb::StepT>();
+      if (predicate.valid() && !sym_.is_const(predicate, 1)) step->predicate = static_cast<int32_t>(host_.boolean(predicate));
       step->action.Set(std::move(read));
       append(std::move(step));
     }
@@ -300,7 +305,9 @@ void Planner::add_steps() {
           step->action.Set(matmul(*mm, region));
           program_->uses_cublas = true;
         } else {
-          step->action.Set(conv(std::get<fuse::ConvCall>(call), region));
+          fb::ConvT c = conv(std::get<fuse::ConvCall>(call), region);
+          if (planned.stand_in) c.fallback = launch(*planned.stand_in, region);
+          step->action.Set(std::move(c));
           program_->uses_cudnn = true;
         }
       }
@@ -345,11 +352,13 @@ Plan Planner::run() {
   buffers_ = std::make_unique<Buffers>(graph_, in_.steps, host_);
   for (uint32_t s = 0; s < in_.steps.size(); ++s) {
     uint32_t step = position_[s];
-    if (std::holds_alternative<fuse::Alias>(in_.steps[s].step.action)) continue;
-    for (ValueId v : fuse::reads(in_.steps[s].step)) buffers_->touch(v, step);
-    for (ValueId v : fuse::writes(in_.steps[s].step)) buffers_->touch(v, step);
+    if (!std::holds_alternative<fuse::Alias>(in_.steps[s].step.action)) {
+      for (ValueId v : fuse::reads(in_.steps[s].step)) buffers_->touch(v, step);
+      for (ValueId v : fuse::writes(in_.steps[s].step)) buffers_->touch(v, step);
+      ++step;
+    }
     for (const ReadGroup& group : reads_after_[s]) {
-      for (size_t i = 0; i < group.reads.size(); ++i) buffers_->touch(group.value, ++step);
+      for (size_t i = 0; i < group.reads.size(); ++i) buffers_->touch(group.value, step++);
     }
   }
   for (size_t i = 0; i < buffers_->copies().size(); ++i) buffers_->touch_number(buffers_->copies()[i].from, first_copy_ + static_cast<uint32_t>(i));

@@ -84,7 +84,9 @@ class Folder {
     if (!next.valid()) return false;
     const Node& node = graph_.node(next);
     if (node.op->name == "batch_norm" ? !absorb_norm(node, affine) : !absorb_arithmetic(node, affine)) return false;
-    affine.origins.insert(affine.origins.end(), node.origins.begin(), node.origins.end());
+    for (const graph::Origin& o : node.origins) {
+      if (std::find(affine.origins.begin(), affine.origins.end(), o) == affine.origins.end()) affine.origins.push_back(o);
+    }
     affine.result = node.outputs[0];
     return true;
   }
