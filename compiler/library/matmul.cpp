@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "fuse/address.h"
 #include "library/claim.h"
 #include "library/operand.h"
@@ -73,13 +75,36 @@ class Matcher {
     for (size_t r = readings.size(); r-- > 0;) {
       const std::vector<Expr>& s = readings[r].strides;
       const auto stride = collapse({s.data(), batch_.size()}, batch_dims_);
-      if (!stride || !storable(s[batch_.size()], s[batch_.size() + 1])) continue;
+      const Expr across = which == 0 ? m_ : k_, along = which == 0 ? k_ : n_;  // extents of the matrix's dims
+      if (!stride || !storable(s[batch_.size()], s[batch_.size() + 1], across, along)) continue;
       return Matrix{readings[r].source, *stride, s[batch_.size()], s[batch_.size() + 1]};
     }
     return std::nullopt;
   }
 
-  bool storable(Expr row, Expr column) { return sym_.is_const(row, 1) || sym_.is_const(column, 1); }
+  // Libraries take matrices with one stride of 1 and another over whole rows of that length.
+  bool storable(Expr row, Expr column, Expr rows, Expr columns) {
+    return (sym_.is_const(column, 1) && passes_over(row, columns, rows)) || (sym_.is_const(row, 1) && passes_over(column, rows, columns));
+  }
+
+  // Whether `count` lines that are `stride` apart do not overlap, each `length` long. A stride made of dims is whole lines
+  // (if one of the dims is 0 there are no elements); only broadcasting repeats a line, by a stride of 0 or a comparison.
+  bool passes_over(Expr stride, Expr length, Expr count) {
+    const sym::Facts& facts = graph_.facts();
+    if (facts.proves(sym_.le(count, sym_.constant(1))) || facts.proves(sym_.le(length, stride))) return true;
+    return !sym_.as_const(stride) && !decides(stride);
+  }
+
+  // Whether a comparison is part of the expression.
+  bool decides(Expr e) {
+    switch (sym_.kind(e)) {
+      case sym::Kind::Eq: case sym::Kind::Le: case sym::Kind::Lt: case sym::Kind::And: case sym::Kind::Or: case sym::Kind::Not:
+      case sym::Kind::Select: return true;
+      default: break;
+    }
+    const auto operands = sym_.operands(e);
+    return std::any_of(operands.begin(), operands.end(), [&](Expr o) { return decides(o); });
+  }
 
   // [batch.., m, k] x [k, n]: the batch becomes more rows of one matrix product.
   std::optional<MatmulCall> fold_batch_into_rows() {
@@ -96,7 +121,9 @@ class Matcher {
       const std::vector<Expr>& s = readings[r].strides;
       const auto row = collapse({s.data(), s.size() - 1}, extents);
       if (!row || !sym_.is_const(s.back(), 1)) continue;
-      return finish({readings[r].source, sym_.constant(0), *row, s.back()}, *right, sym_.constant(1), sym_.mul(sym_.mul(batch_dims_), m_));
+      const Expr rows = sym_.mul(sym_.mul(batch_dims_), m_);
+      if (!passes_over(*row, k_, rows)) continue;
+      return finish({readings[r].source, sym_.constant(0), *row, s.back()}, *right, sym_.constant(1), rows);
     }
     return std::nullopt;
   }
