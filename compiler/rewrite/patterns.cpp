@@ -117,11 +117,11 @@ class Patterns {
   std::optional<Replacement> softmax(const Node& root) {
     const Node* exp = match_.made_by(root.inputs[0], "exp");
     const Node* sum = match_.made_by(root.inputs[1], "reduce_sum");
-    if (!exp || !sum || sum->inputs[0] != exp->outputs[0] || sum->attrs.integer("keepdims", 1) != 1) return {};
+    if (!exp || !sum || sum->inputs[0] != exp->outputs[0] || !keeps_dims(*sum)) return {};
     const Node* sub = match_.made_by(exp->inputs[0], "sub");
     const Node* max = sub ? match_.made_by(sub->inputs[1], "reduce_max") : nullptr;
     const auto axes = sum->attrs.integers("axes");
-    if (!max || max->inputs[0] != sub->inputs[0] || axes.size() != 1 || max->attrs.integers("axes") != axes) return {};
+    if (!max || !keeps_dims(*max) || max->inputs[0] != sub->inputs[0] || axes.size() != 1 || max->attrs.integers("axes") != axes) return {};
     return Replacement{"softmax", {sub->inputs[0]}, Attrs{{"axis", axes[0]}}, {max, sub, exp, sum, &root}};
   }
 
@@ -135,7 +135,7 @@ class Patterns {
       const auto eps = match_.number(add->inputs[1 - side]);
       const Node* variance = match_.made_by(add->inputs[side], "reduce_mean");
       const Node* mean = match_.made_by(sub->inputs[1], "reduce_mean");
-      if (!eps || !variance || !mean || mean->inputs[0] != sub->inputs[0] || !is_square(variance->inputs[0], sub->outputs[0])) continue;
+      if (!eps || !variance || !mean || !keeps_dims(*variance) || !keeps_dims(*mean) || mean->inputs[0] != sub->inputs[0] || !is_square(variance->inputs[0], sub->outputs[0])) continue;
       const auto axes = mean->attrs.integers("axes");
       const auto rank = static_cast<int64_t>(graph_.value(sub->inputs[0]).dims.size());
       if (axes.size() != 1 || variance->attrs.integers("axes") != axes || (axes[0] != -1 && axes[0] != rank - 1)) continue;
@@ -143,6 +143,9 @@ class Patterns {
     }
     return {};
   }
+
+  // Without kept dims a square tensor broadcasts along another axis than the one reduced.
+  static bool keeps_dims(const Node& reduce) { return reduce.attrs.integer("keepdims", 1) == 1; }
 
   bool is_square(ValueId v, ValueId x) {
     if (const Node* mul = match_.made_by(v, "mul")) return mul->inputs[0] == x && mul->inputs[1] == x;
@@ -171,6 +174,7 @@ Status recognise_patterns(Graph& graph) {
     auto made = graph.add1(found->op, found->inputs, found->attrs, std::move(origins));
     graph.pop_predicate();
     if (!made) return std::move(made.error());
+    if (graph.value(*made).dims != graph.value(old).dims) continue;  // a number of higher rank gave the tree more dims
     graph.replace_uses(old, *made);
   }
   remove_dead(graph);
