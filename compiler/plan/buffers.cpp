@@ -68,7 +68,10 @@ uint32_t Buffers::add(ValueId v) {
     buffer->index = it->second;
   } else {
     buffer->kind = fb::BufferKind::Arena;
-    buffer->bytes_reg = host_.integer(bytes_of(r));
+    // In a branch that is not taken dims may come out negative.
+    const sym::Expr bytes = bytes_of(r), zero = graph_.sym().constant(0);
+    const bool always = !value.producer.valid() || graph_.sym().is_const(graph_.node(value.producer).predicate, 1);
+    buffer->bytes_reg = host_.integer(always ? bytes : graph_.sym().max(bytes, zero));
     buffer->first_step = UINT32_MAX;
   }
   buffers_.push_back(std::move(buffer));
