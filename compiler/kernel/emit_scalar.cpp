@@ -28,7 +28,7 @@ Val Emitter::build_value(Scalar s) {
   auto type_of = [&](Scalar x) { return region_.scalars.dtype(x); };
   switch (node.kind) {
     case ScalarKind::ConstF:
-      return {Level::Uniform, {float_text(node.dtype, node.f)}};
+      return {Level::Uniform, {real(node.dtype, node.f)}};
     case ScalarKind::ConstI:
       return {Level::Uniform, {integer_text(node.dtype, node.i)}};
     case ScalarKind::Load:
@@ -67,13 +67,17 @@ Val Emitter::build_value(Scalar s) {
   return {};
 }
 
+std::string Emitter::real(DType type, double value) {
+  return type == DType::F64 ? float_text(type, value) : params_.real(static_cast<float>(value));
+}
+
 // Dividing many elements by one value: one reciprocal, then products (within 2 ulp).
 Val Emitter::divide(const ScalarNode& node) {
   Scalar divisor = node.operands[1];
   const ScalarNode& d = region_.scalars.node(divisor);
   Val a = value(node.operands[0]);
   if (d.kind == ScalarKind::ConstF && d.f != 0) {
-    std::string inverse = float_text(node.dtype, 1 / d.f);
+    std::string inverse = real(node.dtype, 1 / d.f);
     return define("float", "v", a.level, [&](int lane) { return fmt::format("{} * {}", a.names[lane], inverse); });
   }
   Val b = value(divisor);

@@ -110,6 +110,7 @@ class Emitter {
   Val plain_load(size_t input, const Val& offset, bool as_bits);
   Val select(const ops::ScalarNode& node);
   Val divide(const ops::ScalarNode& node);
+  std::string real(DType type, double value);  // a constant: literal or parameter
   Val serial_reduce(ops::Scalar s);
   Access access(sym::Expr offset);
   void need_alignment(const Tensor& tensor);

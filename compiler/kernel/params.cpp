@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cmath>
+
 #include "base/text.h"
 #include "kernel/ctext.h"
 
@@ -55,6 +58,22 @@ std::string Params::number(Arg::Kind kind, Expr value, std::string_view prefix) 
 std::string Params::integer(Expr value) {
   if (literal(value)) return fmt::format("{}", *sym_.as_const(value));
   return number(Arg::I32, value, "p");
+}
+
+std::string Params::real(float value) {
+  const float doubled = value * 2;
+  const bool structural =
+      !std::isfinite(value) || (std::abs(doubled) <= 2 * kLiteralLimit && doubled == std::rint(doubled));
+  if (structural || options_.literal_dims) return float_text(DType::F32, value);
+  // The slot of an i32 argument holds the float's bits.
+  Expr bits = sym_.constant(std::bit_cast<int32_t>(value));
+  auto [at, is_new] = names_.emplace(uint64_t{bits.id} << 8 | 102, "");
+  if (is_new) {
+    at->second = fmt::format("f{}", numbers_.size());
+    numbers_.push_back({Arg::I32, {}, bits});
+    number_decls_.push_back(fmt::format("float {}", at->second));
+  }
+  return at->second;
 }
 
 std::string Params::divide(const std::string& n, Expr divisor) {

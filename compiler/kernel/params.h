@@ -21,6 +21,10 @@ class Params {
   // (n / divisor) as text for a non-negative n < 2^31; `n` is an i32 expression. A divisor of 0 is never executed.
   std::string divide(const std::string& n, sym::Expr divisor);
 
+  // A float constant as a parameter ("f0"), so that layers that differ in learned scalars share text; constants that
+  // shape the code (0, 1, 0.5, small integers, infinities) stay literals.
+  std::string real(float value);
+
   std::string signature() const;  // "const float* __restrict__ x0, float* __restrict__ y0, i32 p0"
   std::vector<Arg> args() const;
 

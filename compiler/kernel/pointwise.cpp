@@ -22,6 +22,7 @@ struct Space {
   std::vector<Loop> loops;  // collapsed
   Expr flat, count;
   bool heavy = false;
+  bool window = false;  // enough loads in flight with one vector a thread
 };
 
 // What one variant is.
@@ -64,7 +65,7 @@ Plan vector_plan(Lowered& region, const Space& space) {
   if (width < 2) return plan;
   Expr inner = space.loops.back().extent;
   plan.shape.width = width;
-  plan.shape.groups = width <= 4 && !space.heavy ? 2 : 1;
+  plan.shape.groups = width <= 4 && !space.heavy && !space.window ? 2 : 1;
   if (space.loops.size() == 1) {
     plan.mode = Mode::Flat;
   } else if (region.facts.divides(width, inner) || has_row_access(region, space)) {
@@ -301,10 +302,11 @@ Kernel generate_pointwise(Lowered& region, std::vector<Loop> loops, const Genera
   space.flat = linear(region.sym, space.loops);
   space.count = extent_of(region.sym, space.loops);
   space.heavy = body_cost(region) > kHeavyBody;
+  space.window = has_window(region);
   if (Plan plan = vector_plan(region, space); plan.mode != Mode::Scalar)
     Writer(region, space, plan, options).write(kernel);
   if (!complete(region, kernel)) {
-    Plan plan{Mode::Scalar, {space.heavy ? 2 : 4, 1, 1}};
+    Plan plan{Mode::Scalar, {space.window ? 1 : space.heavy ? 2 : 4, 1, 1}};
     Writer(region, space, plan, options).write(kernel);
   }
   return kernel;

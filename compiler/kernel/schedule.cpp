@@ -125,8 +125,11 @@ std::vector<std::vector<std::string>> split_index(Emitter& e, Params& params, co
   return result;
 }
 
-int body_cost(Lowered& region) {
-  int cost = 0;
+namespace {
+
+// Calls see() once for each node of all bodies.
+template <class See>
+void each_node(Lowered& region, See see) {
   std::unordered_set<uint32_t> seen;
   std::vector<Scalar> work;
   for (size_t i = 0; i < region.region.outputs.size(); i++) work.push_back(region.body(i));
@@ -135,12 +138,27 @@ int body_cost(Lowered& region) {
     work.pop_back();
     if (!seen.insert(s.id).second) continue;
     const ops::ScalarNode& n = region.scalars.node(s);
+    see(n);
+    work.insert(work.end(), n.operands.begin(), n.operands.end());
+  }
+}
+
+}  // namespace
+
+int body_cost(Lowered& region) {
+  int cost = 0;
+  each_node(region, [&](const ops::ScalarNode& n) {
     using ops::Fn;
     const bool function = n.kind == ops::ScalarKind::Unary && n.fn >= Fn::Exp && n.fn <= Fn::Atanh;
     cost += function || (n.kind == ops::ScalarKind::Binary && n.fn == Fn::Pow) ? 8 : 1;
-    work.insert(work.end(), n.operands.begin(), n.operands.end());
-  }
+  });
   return cost;
+}
+
+bool has_window(Lowered& region) {
+  bool found = false;
+  each_node(region, [&](const ops::ScalarNode& n) { found = found || n.kind == ops::ScalarKind::Reduce; });
+  return found;
 }
 
 void add_variant(Kernel& kernel, Lowered& region, const Emitter& e, const Params& params, Launch launch) {

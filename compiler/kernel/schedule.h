@@ -32,6 +32,8 @@ std::vector<std::vector<std::string>> split_index(Emitter& e, Params& params, co
 
 // Rough instructions per element of all bodies; transcendental functions count 8.
 int body_cost(Lowered& region);
+// Some body holds a window (a small reduction that a thread computes by itself).
+bool has_window(Lowered& region);
 
 // Appends the function (or finds the equal one already there) and a variant that launches it.
 struct Launch {
