@@ -113,33 +113,54 @@ Val Emitter::select(const ScalarNode& node) {
   });
 }
 
+// The innermost index of a window is unrolled here, whatever the device compiler does with loops: its loads are then in
+// flight together, and what does not depend on it is computed once around the copies.
 Val Emitter::serial_reduce(Scalar s) {
+  constexpr int64_t kUnrolled = 8;
   const ScalarNode node = region_.scalars.node(s);
+  const std::vector<Expr>& symbols = node.coords;
+  const auto inner = region_.sym.as_const(region_.sym.index_extent(symbols.back()));
+  const bool unrolled = inner && *inner <= kUnrolled;
+  const std::vector<Expr> looped(symbols.begin(), symbols.end() - (unrolled ? 1 : 0));
   std::vector<std::string> heads;
   std::vector<Val> loops;
-  for (Expr symbol : node.coords) {
+  for (Expr symbol : looped) {
     Val extent = index(region_.sym.index_extent(symbol));
     DLCB_CHECK(extent.level == Level::Uniform, "the extent of a reduction differs between elements");
     std::string name = fresh("r");
     heads.push_back(fmt::format("for (i32 {0} = 0; {0} < {1}; ++{0}) {{", name, extent.names[0]));
     loops.push_back({Level::Uniform, {name}});
   }
-  open_loop(node.coords);
-  for (size_t i = 0; i < loops.size(); i++) bind(node.coords[i], loops[i]);
-  Val v = value(node.operands[0]);
-  Val sum{v.level, {}};
-  for (int lane = 0; lane < shape.count(v.level); lane++) {
-    std::string name = fresh("a");
-    sum.names.push_back(name);
-    line(fmt::format("{} = {};", name, reduce_text(node.reduce, node.dtype, name, v.names[lane])));
+  open_loop(looped);
+  for (size_t i = 0; i < loops.size(); i++) bind(looped[i], loops[i]);
+  Val sum;
+  auto accumulate = [&] {
+    Val v = value(node.operands[0]);
+    if (sum.names.empty()) {
+      sum.level = v.level;
+      for (int lane = 0; lane < shape.count(v.level); lane++) sum.names.push_back(fresh("a"));
+    }
+    for (size_t lane = 0; lane < sum.names.size(); lane++) {
+      const std::string& name = sum.names[lane];
+      line(fmt::format("{} = {};", name,
+                       reduce_text(node.reduce, node.dtype, name, at(v, sum.level, static_cast<int>(lane)))));
+    }
+  };
+  for (int64_t i = 0; unrolled && i < *inner; i++) {
+    open_bindings({symbols.back()});
+    bind(symbols.back(), {Level::Uniform, {fmt::format("{}", i)}});
+    accumulate();
+    close_bindings();
   }
+  if (!unrolled) accumulate();
+  if (unrolled && *inner == 0) sum = {Level::Uniform, {fresh("a")}};
   std::string text = close_loop();
   for (const std::string& name : sum.names) {
     line(fmt::format("{} {} = {};", register_type(node.dtype), name, reduce_identity(node.reduce, node.dtype)));
   }
   for (const std::string& head : heads) line(head);
   *current_->text += text;
-  line(std::string(heads.size(), '}'));
+  if (!heads.empty()) line(std::string(heads.size(), '}'));
   return sum;
 }
 
@@ -163,6 +184,10 @@ Emitter::Access Emitter::access(Expr offset) {
     if (!region_.variant(by) && (shape.width == 1 || multiple(by)))
       return {shape.width > 1, shifted(vector.flat_base, by)};
   }
+  // Lane by lane, and still without coordinates: loops that only such offsets use are not split (needed_loops).
+  if (vector.flat.valid() && shape.width > 1) {
+    if (Expr by = sym.sub(offset, vector.flat); !region_.variant(by)) return {false, flat_lanes(by)};
+  }
   if (vectors && vector.symbol.valid() && shape.sides == 1) {
     Expr slope, rest;
     if (affine(region_, offset, vector.symbol, &slope, &rest) && sym.is_const(slope, 1) &&
@@ -171,6 +196,16 @@ Emitter::Access Emitter::access(Expr offset) {
     }
   }
   return {false, index(offset)};
+}
+
+// The flat index plus `by` in each lane; lanes past the end, whose values are never stored, stay at the last element.
+Val Emitter::flat_lanes(Expr by) {
+  Val shift = index(by);
+  return define("i32", "i", Level::Slot, [&](int slot) {
+    std::string lane = fmt::format("{} + {}", vector.flat_base[slot / shape.width], slot % shape.width);
+    if (!vector.flat_end.empty()) lane = fmt::format("({0} < {1} ? {0} : {1} - 1)", lane, vector.flat_end);
+    return region_.sym.is_const(by, 0) ? lane : fmt::format("{} + {}", lane, at(shift, Level::Slot, slot));
+  });
 }
 
 Val Emitter::load(Scalar s) {

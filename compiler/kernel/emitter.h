@@ -113,6 +113,7 @@ class Emitter {
   std::string real(DType type, double value);  // a constant: literal or parameter
   Val serial_reduce(ops::Scalar s);
   Access access(sym::Expr offset);
+  Val flat_lanes(sym::Expr by);
   void need_alignment(const Tensor& tensor);
   bool multiple(sym::Expr e);
   bool multiple_or_condition(sym::Expr e);
