@@ -25,14 +25,14 @@ void spatial(const std::vector<int64_t>& from, int64_t missing, int64_t (&to)[2]
   to[1] = from.empty() ? missing : from.back();
 }
 
-// False when a padding is known at run time only.
+// False when a padding is known at run time only, or negative (it then cuts), which no library takes.
 bool literal_padding(const sym::Store& sym, const ops::Attrs& attrs, bool flat, int64_t (&pad)[4]) {
   for (int side : {0, 1}) {
     const std::vector<sym::Expr> exprs = attrs.exprs(side == 0 ? "lo" : "hi");
     std::vector<int64_t> values(flat ? 1 : 2, 0);
     for (size_t i = 0; i < exprs.size() && i < values.size(); ++i) {
       const auto value = sym.as_const(exprs[i]);
-      if (!value) return false;
+      if (!value || *value < 0) return false;
       values[i] = *value;
     }
     pad[2 * side] = flat ? 0 : values[0];
