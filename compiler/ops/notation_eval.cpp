@@ -180,6 +180,8 @@ class Instance final : public notation::Layout {
       symbols.insert(symbols.end(), own.begin(), own.end());
     }
     DLCB_ASSIGN(Value body, eval(n.args[0], kNoGroup));
+    if (body.kind != Value::Element && !ctx_.operands.empty())  // what it loads was folded away
+      body = element(to_element(body, ctx_.operands[0].dtype));
     DLCB_CHECK(body.kind == Value::Element, "a reduction needs elements");
     const ReduceFn fn = n.text == "sum"    ? ReduceFn::Sum
                         : n.text == "prod" ? ReduceFn::Prod

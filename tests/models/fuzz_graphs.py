@@ -60,7 +60,7 @@ class Part:
 
     def constant(self, array, hint="c"):
         name = self.name(hint)
-        self.constants.append(nh.from_array(np.ascontiguousarray(array), name))
+        self.constants.append(nh.from_array(np.asarray(array, order="C"), name))
         return name
 
     def quarters(self, shape, low=-8, high=9):
