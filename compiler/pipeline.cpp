@@ -39,7 +39,8 @@ Status check_pass_name(const std::string& name) {
   std::vector<std::string> names;
   for (const Pass& p : kPasses) names.emplace_back(p.name);
   const auto close = closest(name, names);
-  return diag(DiagKind::BadFlag, {"no pass is called '" + name + "'" + (close ? "; did you mean '" + std::string(*close) + "'?" : "")});
+  return diag(DiagKind::BadFlag,
+              {"no pass is called '" + name + "'" + (close ? "; did you mean '" + std::string(*close) + "'?" : "")});
 }
 
 Status check_options(PipelineState& s) {
@@ -76,7 +77,8 @@ void add_time(CompileSummary& summary, std::string_view stage, double seconds) {
 
 Status print_form(PipelineState& s, const Pass& pass, size_t number, std::string& last) {
   const CompileOptions& o = s.options;
-  const bool wanted = o.print_after_all || std::find(o.print_after.begin(), o.print_after.end(), pass.name) != o.print_after.end();
+  const bool wanted =
+      o.print_after_all || std::find(o.print_after.begin(), o.print_after.end(), pass.name) != o.print_after.end();
   if (!wanted && o.dump_dir.empty()) return ok();
   const std::string text = form_text(s, pass.form);
   if (wanted && o.on_print) {
@@ -116,7 +118,8 @@ Status run_passes(PipelineState& s, std::string_view& running) {
     if (s.options.on_progress) s.options.on_progress(pass.stage);
     const auto begin = Clock::now();
     DLCB_TRY(pass.function(s));
-    add_time(s.summary, s.options.time_passes ? pass.name : pass.stage, std::chrono::duration<double>(Clock::now() - begin).count());
+    add_time(s.summary, s.options.time_passes ? pass.name : pass.stage,
+             std::chrono::duration<double>(Clock::now() - begin).count());
     DLCB_TRY(verify(s, pass));
     DLCB_TRY(print_form(s, pass, i, last));
     if (pass.name == s.options.stop_after) break;

@@ -1,5 +1,5 @@
-// Every message that a user sees is a named kind with a stable code, so that scripts can match it, tests can demand that
-// each kind is triggered, and text and JSON come from one value. Kinds are listed in diagnostics.def.
+// Every message that a user sees is a named kind with a stable code, so that scripts can match it, tests can demand
+// that each kind is triggered, and text and JSON come from one value. Kinds are listed in diagnostics.def.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,15 @@
 namespace dlcb {
 
 // Documented process exit codes, the same for all three programs (docs/errors.md).
-enum class ExitCode : int { Ok = 0, Usage = 2, RefusedModel = 3, RefusedInput = 4, WrongResult = 5, Environment = 6, Internal = 70 };
+enum class ExitCode : int {
+  Ok = 0,
+  Usage = 2,
+  RefusedModel = 3,
+  RefusedInput = 4,
+  WrongResult = 5,
+  Environment = 6,
+  Internal = 70
+};
 
 enum class DiagKind : uint16_t {
 #define DIAG(code, name, exit, text) name = code,
@@ -44,7 +52,8 @@ Diagnostic diag(DiagKind kind, std::vector<std::string> args, Location where = {
 
 // The message without code and location: the kind's text with args filled in.
 std::string message(const Diagnostic& d);
-// "error[DLCB2103]: ...\n  from Conv '/enc/conv0' (kernel 7) in model.onnx\n  ..." (several lines, ends with a newline).
+// "error[DLCB2103]: ...\n  from Conv '/enc/conv0' (kernel 7) in model.onnx\n  ..." (several lines, ends with a
+// newline).
 std::string to_text(const Diagnostic& d);
 // One JSON object on one line: {"severity","code","kind","message","args","where":{...},"notes":[...]}.
 std::string to_json(const Diagnostic& d);
@@ -61,7 +70,7 @@ struct InternalError {
 
 }  // namespace dlcb
 
-#define DLCB_CHECK(cond, msg)                                              \
-  do {                                                                     \
+#define DLCB_CHECK(cond, msg)                                                                 \
+  do {                                                                                        \
     if (!(cond)) ::dlcb::internal_error(std::string(#cond ": ") + (msg), __FILE__, __LINE__); \
   } while (0)

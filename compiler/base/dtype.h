@@ -16,7 +16,8 @@ constexpr size_t size_of(DType t) {
 constexpr bool is_float(DType t) { return t <= DType::F64; }
 constexpr bool is_integer(DType t) { return t >= DType::I8 && t <= DType::U64; }
 constexpr std::string_view name_of(DType t) {  // the text form used in IR, flags and manifests
-  constexpr std::string_view kNames[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool"};
+  constexpr std::string_view kNames[] = {"f32", "f16", "bf16", "f64", "i8",  "u8",  "i16",
+                                         "u16", "i32", "u32",  "i64", "u64", "bool"};
   return kNames[static_cast<int>(t)];
 }
 std::optional<DType> parse_dtype(std::string_view name);

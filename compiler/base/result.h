@@ -36,8 +36,8 @@ inline Status ok() { return Ok{}; }
 }  // namespace dlcb
 
 // Returns the error of a Result or Status from the enclosing function.
-#define DLCB_TRY(expr)                                  \
-  do {                                                  \
+#define DLCB_TRY(expr)                                                   \
+  do {                                                                   \
     if (auto dlcb_r = (expr); !dlcb_r) return std::move(dlcb_r.error()); \
   } while (0)
 
@@ -45,7 +45,7 @@ inline Status ok() { return Ok{}; }
 #define DLCB_CONCAT_(a, b) a##b
 #define DLCB_CONCAT(a, b) DLCB_CONCAT_(a, b)
 #define DLCB_ASSIGN(lhs, expr) DLCB_ASSIGN_(DLCB_CONCAT(dlcb_r_, __LINE__), lhs, expr)
-#define DLCB_ASSIGN_(tmp, lhs, expr)             \
-  auto tmp = (expr);                             \
-  if (!tmp) return std::move(tmp.error());       \
+#define DLCB_ASSIGN_(tmp, lhs, expr)       \
+  auto tmp = (expr);                       \
+  if (!tmp) return std::move(tmp.error()); \
   lhs = *std::move(tmp)

@@ -18,7 +18,8 @@ class AtomicSink : public bundle::Sink {
   bundle::Error write_at(uint64_t offset, std::span<const uint8_t> bytes) override {
     static constexpr uint8_t kZeros[4096] = {};
     while (file_.size() < offset) {
-      if (auto s = file_.write(kZeros, std::min<uint64_t>(sizeof(kZeros), offset - file_.size())); !s) return keep(std::move(s.error()));
+      if (auto s = file_.write(kZeros, std::min<uint64_t>(sizeof(kZeros), offset - file_.size())); !s)
+        return keep(std::move(s.error()));
     }
     const size_t inside = static_cast<size_t>(std::min<uint64_t>(bytes.size(), file_.size() - offset));
     if (inside > 0) {
@@ -40,12 +41,16 @@ class AtomicSink : public bundle::Sink {
   AtomicFile& file_;
 };
 
-std::span<const uint8_t> as_bytes(const std::vector<char>& v) { return {reinterpret_cast<const uint8_t*>(v.data()), v.size()}; }
+std::span<const uint8_t> as_bytes(const std::vector<char>& v) {
+  return {reinterpret_cast<const uint8_t*>(v.data()), v.size()};
+}
 
-bundle::Error add_entries(const EmitInput& in, bundle::BundleWriter& writer, const flatbuffers::FlatBufferBuilder& program,
-                          const WeightPieces& weights, EmitResult& result) {
+bundle::Error add_entries(const EmitInput& in, bundle::BundleWriter& writer,
+                          const flatbuffers::FlatBufferBuilder& program, const WeightPieces& weights,
+                          EmitResult& result) {
   if (auto e = writer.add("manifest.json", manifest_json(in))) return e;
-  if (auto e = writer.add("program.fb", std::span<const uint8_t>(program.GetBufferPointer(), program.GetSize()))) return e;
+  if (auto e = writer.add("program.fb", std::span<const uint8_t>(program.GetBufferPointer(), program.GetSize())))
+    return e;
   for (uint32_t m = 0; m < in.modules->sources.size(); ++m) {
     if (in.strip_sources) break;
     if (auto e = writer.add(bundle::source_name(m), in.modules->sources[m])) return e;

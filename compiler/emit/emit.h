@@ -1,5 +1,5 @@
-// Writes the bundle: manifest.json, program.fb, kernel sources, cubins for each target, weights.bin. The bytes depend on the
-// model, flags and version alone.
+// Writes the bundle: manifest.json, program.fb, kernel sources, cubins for each target, weights.bin. The bytes depend
+// on the model, flags and version alone.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,8 +15,8 @@ struct EmitInput {
   const plan::Plan* plan;
   const cuda::Modules* modules;
   std::span<const cuda::Target> targets;
-  std::string model_digest;   // hash of the model file
-  std::string producer;       // "dlcb 0.1.0"
+  std::string model_digest;  // hash of the model file
+  std::string producer;      // "dlcb 0.1.0"
   bool strip_sources = false;
 };
 

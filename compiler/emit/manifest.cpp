@@ -35,8 +35,12 @@ std::string manifest_json(const EmitInput& in) {
   const fb::ProgramT& program = *in.plan->program;
   Json kernels = Json::array();
   for (const auto& e : program.entries) {
-    kernels.push_back({{"name", e->name}, {"module", e->module_}, {"registers", e->registers}, {"instructions", e->instructions},
-                       {"shared_bytes", e->shared_bytes}, {"stack_bytes", e->stack_bytes}});
+    kernels.push_back({{"name", e->name},
+                       {"module", e->module_},
+                       {"registers", e->registers},
+                       {"instructions", e->instructions},
+                       {"shared_bytes", e->shared_bytes},
+                       {"stack_bytes", e->stack_bytes}});
   }
   Json symbols = Json::array();
   for (const auto& s : program.symbols) symbols.push_back(s->text);
@@ -53,7 +57,8 @@ std::string manifest_json(const EmitInput& in) {
       {"kernels", kernels},
       {"steps", program.steps.size()},
       {"weight_bytes", program.weight_bytes},
-      {"options", {{"tf32_matmul", program.tf32_matmul}, {"tf32_conv", program.tf32_conv}, {"sources", !in.strip_sources}}},
+      {"options",
+       {{"tf32_matmul", program.tf32_matmul}, {"tf32_conv", program.tf32_conv}, {"sources", !in.strip_sources}}},
   };
   return manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -29,7 +29,8 @@ void permute_typed(const T* from, T* to, std::span<const int64_t> extents, std::
 
 }  // namespace
 
-void permute(const std::byte* from, std::byte* to, std::span<const int64_t> dims, std::span<const uint8_t> order, size_t element_size) {
+void permute(const std::byte* from, std::byte* to, std::span<const int64_t> dims, std::span<const uint8_t> order,
+             size_t element_size) {
   std::vector<int64_t> source_strides(dims.size(), 1), extents, strides;
   for (size_t i = dims.size(); i-- > 1;) source_strides[i - 1] = source_strides[i] * dims[i];
   for (uint8_t d : order) {
@@ -43,11 +44,16 @@ void permute(const std::byte* from, std::byte* to, std::span<const int64_t> dims
     return;
   }
   switch (element_size) {
-    case 1: return permute_typed(reinterpret_cast<const uint8_t*>(from), reinterpret_cast<uint8_t*>(to), extents, strides);
-    case 2: return permute_typed(reinterpret_cast<const uint16_t*>(from), reinterpret_cast<uint16_t*>(to), extents, strides);
-    case 4: return permute_typed(reinterpret_cast<const uint32_t*>(from), reinterpret_cast<uint32_t*>(to), extents, strides);
-    case 8: return permute_typed(reinterpret_cast<const uint64_t*>(from), reinterpret_cast<uint64_t*>(to), extents, strides);
-    default: DLCB_CHECK(false, "element size");
+    case 1:
+      return permute_typed(reinterpret_cast<const uint8_t*>(from), reinterpret_cast<uint8_t*>(to), extents, strides);
+    case 2:
+      return permute_typed(reinterpret_cast<const uint16_t*>(from), reinterpret_cast<uint16_t*>(to), extents, strides);
+    case 4:
+      return permute_typed(reinterpret_cast<const uint32_t*>(from), reinterpret_cast<uint32_t*>(to), extents, strides);
+    case 8:
+      return permute_typed(reinterpret_cast<const uint64_t*>(from), reinterpret_cast<uint64_t*>(to), extents, strides);
+    default:
+      DLCB_CHECK(false, "element size");
   }
 }
 

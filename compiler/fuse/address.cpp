@@ -4,7 +4,8 @@ namespace dlcb::fuse {
 
 sym::Expr element_count(sym::Store& store, std::span<const sym::Expr> dims) { return store.mul(dims); }
 
-std::vector<sym::Expr> dense_strides(sym::Store& store, std::span<const sym::Expr> dims, std::span<const uint8_t> order) {
+std::vector<sym::Expr> dense_strides(sym::Store& store, std::span<const sym::Expr> dims,
+                                     std::span<const uint8_t> order) {
   std::vector<sym::Expr> strides(dims.size());
   sym::Expr stride = store.constant(1);
   for (size_t i = dims.size(); i-- > 0;) {

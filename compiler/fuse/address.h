@@ -12,7 +12,8 @@ namespace dlcb::fuse {
 sym::Expr element_count(sym::Store& store, std::span<const sym::Expr> dims);
 
 // Stride in elements of each logical dim of a dense tensor stored in physical order `order` (empty: row-major).
-std::vector<sym::Expr> dense_strides(sym::Store& store, std::span<const sym::Expr> dims, std::span<const uint8_t> order);
+std::vector<sym::Expr> dense_strides(sym::Store& store, std::span<const sym::Expr> dims,
+                                     std::span<const uint8_t> order);
 
 // Linear element offset of a coordinate.
 sym::Expr element_offset(sym::Store& store, std::span<const sym::Expr> dims, std::span<const uint8_t> order,

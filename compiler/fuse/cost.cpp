@@ -11,10 +11,30 @@ using ops::ScalarKind;
 
 int cost_of(Fn fn) {
   switch (fn) {
-    case Fn::Exp: case Fn::Log: case Fn::Sqrt: case Fn::Rsqrt: case Fn::Reciprocal: case Fn::Div: case Fn::Sigmoid:
+    case Fn::Exp:
+    case Fn::Log:
+    case Fn::Sqrt:
+    case Fn::Rsqrt:
+    case Fn::Reciprocal:
+    case Fn::Div:
+    case Fn::Sigmoid:
       return 8;
-    case Fn::Erf: case Fn::Tanh: case Fn::Pow: case Fn::Sin: case Fn::Cos: case Fn::Tan: case Fn::Asin: case Fn::Acos:
-    case Fn::Atan: case Fn::Sinh: case Fn::Cosh: case Fn::Asinh: case Fn::Acosh: case Fn::Atanh: case Fn::Mod: case Fn::Rem:
+    case Fn::Erf:
+    case Fn::Tanh:
+    case Fn::Pow:
+    case Fn::Sin:
+    case Fn::Cos:
+    case Fn::Tan:
+    case Fn::Asin:
+    case Fn::Acos:
+    case Fn::Atan:
+    case Fn::Sinh:
+    case Fn::Cosh:
+    case Fn::Asinh:
+    case Fn::Acosh:
+    case Fn::Atanh:
+    case Fn::Mod:
+    case Fn::Rem:
       return 20;
     default:
       return 1;
@@ -42,7 +62,8 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body) {
 
 bool is_view(const ops::ScalarStore& scalars, ops::Scalar body) {
   const ScalarKind kind = scalars.node(body).kind;
-  return kind == ScalarKind::Load || kind == ScalarKind::ConstF || kind == ScalarKind::ConstI || kind == ScalarKind::Index;
+  return kind == ScalarKind::Load || kind == ScalarKind::ConstF || kind == ScalarKind::ConstI ||
+         kind == ScalarKind::Index;
 }
 
 int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value) {
@@ -57,7 +78,8 @@ int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::Valu
     work.insert(work.end(), node.operands.begin(), node.operands.end());
     if (node.kind != ScalarKind::Reduce) continue;
     const std::vector<ops::Scalar> loads = scalars.loads(s);
-    if (std::none_of(loads.begin(), loads.end(), [&](ops::Scalar load) { return scalars.node(load).value == value; })) continue;
+    if (std::none_of(loads.begin(), loads.end(), [&](ops::Scalar load) { return scalars.node(load).value == value; }))
+      continue;
     int64_t terms = 1;
     for (sym::Expr index : node.coords) {
       const auto extent = scalars.sym().as_const(scalars.sym().index_extent(index));

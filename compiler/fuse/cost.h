@@ -6,9 +6,9 @@
 namespace dlcb::fuse {
 
 struct Cost {
-  int instructions = 0;     // of the body, shared subexpressions once, loads not counted
-  int loads = 0;            // distinct loads
-  bool reduces = false;     // holds a Reduce
+  int instructions = 0;  // of the body, shared subexpressions once, loads not counted
+  int loads = 0;         // distinct loads
+  bool reduces = false;  // holds a Reduce
 };
 
 Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body);
@@ -16,8 +16,8 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body);
 // A single load at other coordinates, a constant or an index: never worth a tensor in memory.
 bool is_view(const ops::ScalarStore& scalars, ops::Scalar body);
 
-// How often an element of `value` may be needed at most by the reductions of `body` that load it: the number of terms of
-// the largest one (window taps); 1 outside reductions; INT64_MAX where it is not literal.
+// How often an element of `value` may be needed at most by the reductions of `body` that load it: the number of terms
+// of the largest one (window taps); 1 outside reductions; INT64_MAX where it is not literal.
 int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value);
 
 }  // namespace dlcb::fuse

@@ -19,10 +19,10 @@ using ops::Scalar;
 using ops::ScalarKind;
 using ops::ValueId;
 
-constexpr int kCheap = 6;             // instructions that may be repeated in a second kernel or a pooling window
-constexpr int kWindowCheap = 48;      // instructions for one result of a window, all its taps together
-constexpr int kBroadcastCheap = 16;   // instructions that may be repeated for every element of a broadcast
-constexpr int kMaxInstructions = 160; // of one kernel body: beyond, registers and compile time suffer
+constexpr int kCheap = 6;              // instructions that may be repeated in a second kernel or a pooling window
+constexpr int kWindowCheap = 48;       // instructions for one result of a window, all its taps together
+constexpr int kBroadcastCheap = 16;    // instructions that may be repeated for every element of a broadcast
+constexpr int kMaxInstructions = 160;  // of one kernel body: beyond, registers and compile time suffer
 constexpr size_t kMaxTensors = 12;
 
 // A region under construction. `loads` is recomputed whenever the bodies change.
@@ -136,7 +136,8 @@ std::vector<ValueId> Fuser::needs(const Building& b) const {
 
 std::vector<ValueId> Fuser::needs(const Claim& claim) const {
   std::vector<ValueId> list = operands_of(claim);
-  const std::vector<ValueId> by_host = host_reads_of(graph_, graph_.node(claim.nodes.front()).predicate, std::array{result_of(claim)}, nullptr);
+  const std::vector<ValueId> by_host =
+      host_reads_of(graph_, graph_.node(claim.nodes.front()).predicate, std::array{result_of(claim)}, nullptr);
   list.insert(list.end(), by_host.begin(), by_host.end());
   return list;
 }
@@ -157,7 +158,8 @@ bool Fuser::reaches(size_t from, size_t to) const {
     if (auto it = region_of.find(v.id); it != region_of.end()) {
       if (it->second == from) return true;
       more = needs(regions_[it->second]);
-    } else if (const NodeId producer = graph_.value(v).producer; producer.valid() && claim_of_node_.contains(producer.id)) {
+    } else if (const NodeId producer = graph_.value(v).producer;
+               producer.valid() && claim_of_node_.contains(producer.id)) {
       more = needs(claims_[claim_of_node_.at(producer.id)]);
     }
     work.insert(work.end(), more.begin(), more.end());
@@ -168,7 +170,8 @@ bool Fuser::reaches(size_t from, size_t to) const {
 Building Fuser::with_inlined(const Building& b, ValueId v) {
   Building merged = b;
   for (Output& output : merged.region.outputs) {
-    output.body = scalars_.inline_load(output.body, v, [&](std::span<const sym::Expr> coords) { return body_at(v, coords); });
+    output.body =
+        scalars_.inline_load(output.body, v, [&](std::span<const sym::Expr> coords) { return body_at(v, coords); });
   }
   merged.nodes.push_back(graph_.value(v).producer);
   refresh_inputs(merged);
@@ -242,9 +245,11 @@ bool Fuser::try_extra_output(ValueId v) {
   const sym::Expr predicate = graph_.node(graph_.value(v).producer).predicate;
   for (size_t r : users) {
     const Building& b = regions_[r];
-    if (b.predicate != predicate || b.schedule == Schedule::Contraction || b.schedule == Schedule::ColumnReduce) continue;
+    if (b.predicate != predicate || b.schedule == Schedule::Contraction || b.schedule == Schedule::ColumnReduce)
+      continue;
     if (b.region.outputs[0].tensor.dims != def.dims || !worth_inlining(b, v, cost)) continue;
-    const bool cycle = std::any_of(users.begin(), users.end(), [&](size_t other) { return other != r && reaches(other, r); });
+    const bool cycle =
+        std::any_of(users.begin(), users.end(), [&](size_t other) { return other != r && reaches(other, r); });
     if (cycle) continue;
     Building merged = with_inlined(b, v);
     merged.region.outputs.push_back({tensor(v), def.index, def.body});

@@ -1,6 +1,7 @@
-// Graph to steps: which values exist in memory, and which operators become one kernel. Fusion needs relations between shapes,
-// never their values. A producer joins its consumer by substituting its body for the loads of its result; a value used by
-// several regions is stored by the one that can compute it on the way, else recomputed if that is cheaper than a pass.
+// Graph to steps: which values exist in memory, and which operators become one kernel. Fusion needs relations between
+// shapes, never their values. A producer joins its consumer by substituting its body for the loads of its result; a
+// value used by several regions is stored by the one that can compute it on the way, else recomputed if that is cheaper
+// than a pass.
 #pragma once
 #include <span>
 #include <vector>

@@ -93,7 +93,8 @@ void make_aliases(Graph& graph, std::vector<Step>& steps) {
   }
 }
 
-std::vector<ValueId> host_reads_of(const Graph& graph, sym::Expr predicate, std::span<const ValueId> written, const Region* region) {
+std::vector<ValueId> host_reads_of(const Graph& graph, sym::Expr predicate, std::span<const ValueId> written,
+                                   const Region* region) {
   std::vector<sym::Expr> exprs{predicate};
   for (ValueId v : written) exprs.insert(exprs.end(), graph.value(v).dims.begin(), graph.value(v).dims.end());
   std::vector<sym::Expr> symbols;
@@ -124,7 +125,8 @@ std::vector<Step> in_launch_order(const Graph& graph, std::vector<Step> steps) {
   std::vector<size_t> waiting(steps.size(), 0);
   for (size_t s = 0; s < steps.size(); ++s) {
     std::vector<ValueId> needed = reads(steps[s]);
-    const std::vector<ValueId> by_host = host_reads_of(graph, steps[s].predicate, writes(steps[s]), std::get_if<Region>(&steps[s].action));
+    const std::vector<ValueId> by_host =
+        host_reads_of(graph, steps[s].predicate, writes(steps[s]), std::get_if<Region>(&steps[s].action));
     needed.insert(needed.end(), by_host.begin(), by_host.end());
     for (ValueId v : needed) {
       auto it = writer.find(v.id);

@@ -32,14 +32,16 @@ std::string region_text(const Graph& graph, const Region& region, Schedule sched
 std::string claim_text(const Graph& graph, const Claim& claim) {
   const auto p = [&](sym::Expr e) { return sym::print(graph.sym(), e); };
   if (const auto* m = std::get_if<MatmulCall>(&claim.call)) {
-    return "matmul " + tensor_text(graph, m->out) + " = " + tensor_text(graph, m->a) + (m->trans_a ? "^T" : "") + " @ " + tensor_text(graph, m->b) +
-           (m->trans_b ? "^T" : "") + " + " + tensor_text(graph, m->bias) + "\n  m " + p(m->m) + ", n " + p(m->n) + ", k " + p(m->k) + ", batch " +
-           p(m->batch) + ", lda " + p(m->lda) + ", ldb " + p(m->ldb) + ", strides " + p(m->stride_a) + ", " + p(m->stride_b) +
+    return "matmul " + tensor_text(graph, m->out) + " = " + tensor_text(graph, m->a) + (m->trans_a ? "^T" : "") +
+           " @ " + tensor_text(graph, m->b) + (m->trans_b ? "^T" : "") + " + " + tensor_text(graph, m->bias) +
+           "\n  m " + p(m->m) + ", n " + p(m->n) + ", k " + p(m->k) + ", batch " + p(m->batch) + ", lda " + p(m->lda) +
+           ", ldb " + p(m->ldb) + ", strides " + p(m->stride_a) + ", " + p(m->stride_b) +
            (m->activation == Activation::Relu ? ", relu" : "") + "\n";
   }
   const auto& c = std::get<ConvCall>(claim.call);
-  return std::string(c.transposed ? "conv_transpose " : "conv ") + tensor_text(graph, c.out) + " = " + tensor_text(graph, c.x) + " * " +
-         tensor_text(graph, c.w) + " + " + tensor_text(graph, c.bias) + (c.activation == Activation::Relu ? ", relu" : "") + "\n";
+  return std::string(c.transposed ? "conv_transpose " : "conv ") + tensor_text(graph, c.out) + " = " +
+         tensor_text(graph, c.x) + " * " + tensor_text(graph, c.w) + " + " + tensor_text(graph, c.bias) +
+         (c.activation == Activation::Relu ? ", relu" : "") + "\n";
 }
 
 }  // namespace

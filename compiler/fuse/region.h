@@ -1,6 +1,6 @@
-// What one step of the compiled model will be: a region that becomes a generated kernel, or a library call. Regions hold
-// tensors in memory and, for each output, one scalar expression in which every Load names an input; schedule, coordinates,
-// vector widths and launch sizes are decided by kernel/.
+// What one step of the compiled model will be: a region that becomes a generated kernel, or a library call. Regions
+// hold tensors in memory and, for each output, one scalar expression in which every Load names an input; schedule,
+// coordinates, vector widths and launch sizes are decided by kernel/.
 #pragma once
 #include <functional>
 #include <string>
@@ -17,7 +17,8 @@ struct Tensor {
   DType dtype = DType::F32;
   std::vector<sym::Expr> dims;
   std::vector<uint8_t> order;  // physical order, outermost first; empty: row-major. Always dense in that order.
-  bool ours = true;            // base is 256-byte aligned (arena, weights); false: a caller's pointer, see kernel::pointer_alignment
+  bool ours =
+      true;  // base is 256-byte aligned (arena, weights); false: a caller's pointer, see kernel::pointer_alignment
 };
 
 struct Output {
@@ -27,27 +28,28 @@ struct Output {
 };
 
 struct Region {
-  std::string name;              // for people: "layer_norm+add"
+  std::string name;  // for people: "layer_norm+add"
   std::vector<Tensor> inputs;
-  std::vector<Output> outputs;   // with equal or compatible index spaces; see Schedule
+  std::vector<Output> outputs;  // with equal or compatible index spaces; see Schedule
 };
 
 // How a region would be scheduled; None: it cannot be one kernel (fusion must cut it).
 enum class Schedule : uint8_t {
   None,
-  Pointwise,   // one element (or vector) per thread; small inner reductions (pooling windows) run serially
-  Transpose,   // pointwise whose loads and stores want different inner dims: tiles through shared memory
-  RowReduce,   // reductions over the physically innermost dims, values kept in registers; any number of dependent reductions
-  ColumnReduce,// reductions over dims outside the innermost one
-  Contraction, // sum of products (matmul, convolution) that no library takes
+  Pointwise,     // one element (or vector) per thread; small inner reductions (pooling windows) run serially
+  Transpose,     // pointwise whose loads and stores want different inner dims: tiles through shared memory
+  RowReduce,     // reductions over the physically innermost dims, values kept in registers; any number of dependent
+                 // reductions
+  ColumnReduce,  // reductions over dims outside the innermost one
+  Contraction,   // sum of products (matmul, convolution) that no library takes
 };
 using Classify = std::function<Schedule(const Region&)>;
 
 // Applied to the result of a library call before it is stored.
 enum class Activation : uint8_t { None, Relu };
 
-// C[b, m, n] = act(sum_k A[b, m, k] B[b, k, n] + bias[n]). Operands are buffers with strides in elements; a view (transpose,
-// reshape) of another tensor is read in place through its strides.
+// C[b, m, n] = act(sum_k A[b, m, k] B[b, k, n] + bias[n]). Operands are buffers with strides in elements; a view
+// (transpose, reshape) of another tensor is read in place through its strides.
 struct MatmulCall {
   ops::ValueId a, b, bias, out;  // bias may be invalid
   sym::Expr m, n, k, batch;

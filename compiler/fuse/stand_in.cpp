@@ -14,7 +14,8 @@ using ops::ValueId;
 
 Tensor tensor(const Graph& graph, ValueId v) {
   const graph::Value& value = graph.value(v);
-  const bool caller = graph.is_output(v) || std::find(graph.inputs.begin(), graph.inputs.end(), v) != graph.inputs.end();
+  const bool caller =
+      graph.is_output(v) || std::find(graph.inputs.begin(), graph.inputs.end(), v) != graph.inputs.end();
   return {v, value.dtype, value.dims, value.order, !caller};
 }
 
@@ -40,7 +41,8 @@ Region stand_in(const Graph& graph, const Claim& claim) {
     });
   }
   Region region;
-  for (graph::NodeId n : claim.nodes) region.name += (region.name.empty() ? "" : "+") + std::string(graph.node(n).op->name);
+  for (graph::NodeId n : claim.nodes)
+    region.name += (region.name.empty() ? "" : "+") + std::string(graph.node(n).op->name);
   region.outputs.push_back({tensor(graph, result), last.index, body});
   std::unordered_set<uint32_t> seen;
   for (Scalar load : scalars.loads(body)) {

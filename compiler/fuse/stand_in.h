@@ -1,5 +1,5 @@
-// The region that computes what a library call does: from it a kernel is generated that stands by for libraries, versions and
-// GPUs that refuse the call.
+// The region that computes what a library call does: from it a kernel is generated that stands by for libraries,
+// versions and GPUs that refuse the call.
 #pragma once
 #include "fuse/region.h"
 

@@ -13,7 +13,8 @@ using ops::ValueId;
 
 // Follows the call's result through a bias addition (if it has none yet) and a ReLU, as far as nobody else sees it.
 template <class Call>
-void absorb(Graph& graph, const std::vector<std::vector<NodeId>>& users, Call& call, std::vector<NodeId>& nodes, size_t axis) {
+void absorb(Graph& graph, const std::vector<std::vector<NodeId>>& users, Call& call, std::vector<NodeId>& nodes,
+            size_t axis) {
   NodeId next = rewrite::sole_user(graph, users, call.out);
   if (next.valid() && !call.bias.valid() && graph.node(next).op->name == "add") {
     const Node& add = graph.node(next);
@@ -47,7 +48,8 @@ std::vector<Claim> claim_library_calls(Graph& graph) {
     if (node.op->name == "matmul") {
       if (auto call = match_matmul(graph, node)) {
         // A sum of no terms is a tensor that is cleared, which has no epilogue.
-        if (graph.facts().proves(graph.sym().le(graph.sym().constant(1), call->k))) absorb(graph, users, *call, nodes, rank - 1);
+        if (graph.facts().proves(graph.sym().le(graph.sym().constant(1), call->k)))
+          absorb(graph, users, *call, nodes, rank - 1);
         claims.push_back({*call, nodes});
       }
     } else if (node.op->name == "conv" || node.op->name == "conv_transpose") {

@@ -1,6 +1,6 @@
-// Which nodes a library executes. A matmul goes to cuBLASLt when its operands are strided matrices, a convolution to cuDNN
-// when it is NHWC with literal parameters; bias and ReLU that follow are absorbed, but not by transposed convolutions, for
-// which cuDNN has no such engines. What is not claimed becomes a generated kernel.
+// Which nodes a library executes. A matmul goes to cuBLASLt when its operands are strided matrices, a convolution to
+// cuDNN when it is NHWC with literal parameters; bias and ReLU that follow are absorbed, but not by transposed
+// convolutions, for which cuDNN has no such engines. What is not claimed becomes a generated kernel.
 #pragma once
 #include <vector>
 
@@ -10,11 +10,12 @@ namespace dlcb::library {
 
 std::vector<fuse::Claim> claim_library_calls(graph::Graph& graph);
 
-// Depthwise convolutions move memory and do little arithmetic: a generated kernel with its epilogue beats a library call.
+// Depthwise convolutions move memory and do little arithmetic: a generated kernel with its epilogue beats a library
+// call.
 bool is_depthwise(const graph::Graph& graph, const graph::Node& conv);
 
-// Whether the library may have no engine for the call on some GPU or in some version, so that a generated kernel must stand
-// by: cuDNN's engines for plain forward convolutions serve every GPU, the others come and go.
+// Whether the library may have no engine for the call on some GPU or in some version, so that a generated kernel must
+// stand by: cuDNN's engines for plain forward convolutions serve every GPU, the others come and go.
 bool may_be_refused(const fuse::Claim& claim);
 
 std::optional<fuse::MatmulCall> match_matmul(graph::Graph& graph, const graph::Node& node);

@@ -8,8 +8,8 @@ using fuse::ConvCall;
 using graph::Graph;
 using graph::Node;
 
-// Channels last: {0, 2, 3, 1} or {0, 2, 1}. A tensor with one pixel or one channel is stored the same either way, but the
-// layout pass names it so all the same.
+// Channels last: {0, 2, 3, 1} or {0, 2, 1}. A tensor with one pixel or one channel is stored the same either way, but
+// the layout pass names it so all the same.
 bool is_channels_last(const graph::Value& v) {
   const size_t rank = v.dims.size();
   if (v.order.size() != rank || v.order[0] != 0 || v.order[rank - 1] != 1) return false;
@@ -53,7 +53,8 @@ bool may_be_refused(const fuse::Claim& claim) {
   const auto* call = std::get_if<ConvCall>(&claim.call);
   if (!call) return false;
   const bool uneven = call->pad[0] != call->pad[2] || call->pad[1] != call->pad[3];
-  const bool strided = call->stride[0] > 1 || call->stride[1] > 1, dilated = call->dilation[0] > 1 || call->dilation[1] > 1;
+  const bool strided = call->stride[0] > 1 || call->stride[1] > 1,
+             dilated = call->dilation[0] > 1 || call->dilation[1] > 1;
   return call->transposed || call->groups > 1 || uneven || (strided && dilated);
 }
 
@@ -67,7 +68,8 @@ std::optional<ConvCall> match_conv(Graph& graph, const Node& node) {
   if (rank != 3 && rank != 4) return std::nullopt;
   if (transposed && node.inputs.size() > 2 && node.inputs[2].valid()) return std::nullopt;
   if (x.dtype != DType::F32 && x.dtype != DType::F16 && x.dtype != DType::BF16) return std::nullopt;
-  if (!is_channels_last(x) || !is_channels_last(w) || !is_channels_last(y) || is_depthwise(graph, node)) return std::nullopt;
+  if (!is_channels_last(x) || !is_channels_last(w) || !is_channels_last(y) || is_depthwise(graph, node))
+    return std::nullopt;
   const auto r = rank == 4 ? sym.as_const(w.dims[2]) : 1, s = sym.as_const(w.dims[rank - 1]);
   if (!r || !s || !sym.as_const(x.dims[1]) || !sym.as_const(y.dims[1])) return std::nullopt;
 

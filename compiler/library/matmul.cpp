@@ -42,7 +42,8 @@ class Matcher {
   }
 
  private:
-  // Coordinates of operand `which` (0 or 1) whose matrix dims are read at (row, column); broadcast batch dims read at 0.
+  // Coordinates of operand `which` (0 or 1) whose matrix dims are read at (row, column); broadcast batch dims read at
+  // 0.
   std::vector<Expr> coords(int which, Expr row, Expr column) {
     const graph::Value& v = graph_.value(node_.inputs[which]);
     const size_t batch = v.dims.size() - 2, missing = batch_dims_.size() - batch;
@@ -84,11 +85,13 @@ class Matcher {
 
   // Libraries take matrices with one stride of 1 and another over whole rows of that length.
   bool storable(Expr row, Expr column, Expr rows, Expr columns) {
-    return (sym_.is_const(column, 1) && passes_over(row, columns, rows)) || (sym_.is_const(row, 1) && passes_over(column, rows, columns));
+    return (sym_.is_const(column, 1) && passes_over(row, columns, rows)) ||
+           (sym_.is_const(row, 1) && passes_over(column, rows, columns));
   }
 
-  // Whether `count` lines that are `stride` apart do not overlap, each `length` long. A stride made of dims is whole lines
-  // (if one of the dims is 0 there are no elements); only broadcasting repeats a line, by a stride of 0 or a comparison.
+  // Whether `count` lines that are `stride` apart do not overlap, each `length` long. A stride made of dims is whole
+  // lines (if one of the dims is 0 there are no elements); only broadcasting repeats a line, by a stride of 0 or a
+  // comparison.
   bool passes_over(Expr stride, Expr length, Expr count) {
     const sym::Facts& facts = graph_.facts();
     if (facts.proves(sym_.le(count, sym_.constant(1))) || facts.proves(sym_.le(length, stride))) return true;
@@ -98,9 +101,16 @@ class Matcher {
   // Whether a comparison is part of the expression.
   bool decides(Expr e) {
     switch (sym_.kind(e)) {
-      case sym::Kind::Eq: case sym::Kind::Le: case sym::Kind::Lt: case sym::Kind::And: case sym::Kind::Or: case sym::Kind::Not:
-      case sym::Kind::Select: return true;
-      default: break;
+      case sym::Kind::Eq:
+      case sym::Kind::Le:
+      case sym::Kind::Lt:
+      case sym::Kind::And:
+      case sym::Kind::Or:
+      case sym::Kind::Not:
+      case sym::Kind::Select:
+        return true;
+      default:
+        break;
     }
     const auto operands = sym_.operands(e);
     return std::any_of(operands.begin(), operands.end(), [&](Expr o) { return decides(o); });

@@ -9,7 +9,8 @@ using graph::Graph;
 using ops::ValueId;
 using sym::Expr;
 
-std::optional<StridedOperand> as_strides(Graph& graph, ValueId source, std::span<const Expr> coords, std::span<const Expr> indices) {
+std::optional<StridedOperand> as_strides(Graph& graph, ValueId source, std::span<const Expr> coords,
+                                         std::span<const Expr> indices) {
   sym::Store& sym = graph.sym();
   const graph::Value& value = graph.value(source);
   Expr rest = fuse::element_offset(sym, value.dims, value.order, coords);
@@ -45,7 +46,8 @@ bool step_through_view(Graph& graph, ValueId& value, std::vector<Expr>& coords) 
 
 }  // namespace
 
-std::vector<StridedOperand> strided_readings(Graph& graph, ValueId value, std::span<const Expr> coords, std::span<const Expr> indices) {
+std::vector<StridedOperand> strided_readings(Graph& graph, ValueId value, std::span<const Expr> coords,
+                                             std::span<const Expr> indices) {
   std::vector<StridedOperand> found;
   std::vector<Expr> at(coords.begin(), coords.end());
   do {

@@ -1,4 +1,5 @@
-// How a library may read a tensor that is only a view (transpose, reshape, slice) of another: in place, through strides.
+// How a library may read a tensor that is only a view (transpose, reshape, slice) of another: in place, through
+// strides.
 #pragma once
 #include <optional>
 #include <span>
@@ -14,8 +15,9 @@ struct StridedOperand {
   std::vector<sym::Expr> strides;  // one per given index symbol
 };
 
-// Every way to read `value` at `coords` (expressions linear in `indices`), from the value itself (first) down through the
-// views that it is made of (last); only those that are linear in all indices and start at the tensor's first element.
+// Every way to read `value` at `coords` (expressions linear in `indices`), from the value itself (first) down through
+// the views that it is made of (last); only those that are linear in all indices and start at the tensor's first
+// element.
 std::vector<StridedOperand> strided_readings(graph::Graph& graph, ops::ValueId value, std::span<const sym::Expr> coords,
                                              std::span<const sym::Expr> indices);
 

@@ -13,7 +13,8 @@ namespace {
 constexpr uint64_t kWeightAlignment = 256;
 }
 
-Buffers::Buffers(const Graph& graph, std::span<const PlannedStep> steps, HostProgram& host) : graph_(graph), host_(host) {
+Buffers::Buffers(const Graph& graph, std::span<const PlannedStep> steps, HostProgram& host)
+    : graph_(graph), host_(host) {
   for (uint32_t i = 0; i < graph.inputs.size(); ++i) input_index_[graph.inputs[i].id] = i;
   for (const PlannedStep& s : steps) {
     if (const auto* alias = std::get_if<fuse::Alias>(&s.step.action)) alias_of_[alias->value.id] = alias->source;
@@ -41,7 +42,11 @@ sym::Expr Buffers::bytes_of(ValueId v) const {
 
 uint32_t Buffers::add_weight(ValueId v) {
   const graph::Value& value = graph_.value(v);
-  Weight weight{*value.constant, value.dtype, {}, value.order, (weight_bytes_ + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment};
+  Weight weight{*value.constant,
+                value.dtype,
+                {},
+                value.order,
+                (weight_bytes_ + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment};
   for (sym::Expr d : value.dims) weight.dims.push_back(*graph_.sym().as_const(d));
   auto buffer = std::make_unique<fb::BufferT>();
   buffer->kind = fb::BufferKind::Weight;

@@ -1,4 +1,5 @@
-// Which memory each tensor lives in. Values that alias share a buffer; arena buffers carry the steps between which they live.
+// Which memory each tensor lives in. Values that alias share a buffer; arena buffers carry the steps between which they
+// live.
 #pragma once
 #include <unordered_map>
 #include <vector>

@@ -15,7 +15,8 @@ namespace {
 constexpr Reg kUnknownConstant = 0x40000000;
 }  // namespace
 
-HostProgram::HostProgram(const sym::Store& store, std::vector<int64_t> constants) : store_(store), constant_values_(std::move(constants)) {
+HostProgram::HostProgram(const sym::Store& store, std::vector<int64_t> constants)
+    : store_(store), constant_values_(std::move(constants)) {
   reserved_ = constant_values_.size() / 2;
   for (size_t i = 0; i < reserved_; ++i) {
     const auto type = static_cast<RegType>(constant_values_[2 * i]);
@@ -38,7 +39,8 @@ Reg HostProgram::emit(uint32_t segment, Op op, RegType type, uint32_t a, uint32_
 }
 
 Reg HostProgram::typed_constant(RegType type, int64_t bits) {
-  auto [it, inserted] = constant_regs_.try_emplace({type, bits}, kUnknownConstant + static_cast<Reg>(constant_regs_.size()));
+  auto [it, inserted] =
+      constant_regs_.try_emplace({type, bits}, kUnknownConstant + static_cast<Reg>(constant_regs_.size()));
   if (inserted) {
     constant_values_.push_back(static_cast<int64_t>(type));
     constant_values_.push_back(bits);
@@ -52,7 +54,9 @@ void HostProgram::define_input_dim(Expr symbol, uint32_t input, uint32_t axis) {
   symbols_[symbol.id] = {emit(0, Op::InputDim, RegType::I64, input, axis), 0};
 }
 
-void HostProgram::define_alignment(Expr symbol, Op op, uint32_t index) { symbols_[symbol.id] = {emit(0, op, RegType::I64, index), 0}; }
+void HostProgram::define_alignment(Expr symbol, Op op, uint32_t index) {
+  symbols_[symbol.id] = {emit(0, op, RegType::I64, index), 0};
+}
 
 void HostProgram::define_input_element(Expr symbol, uint32_t input, uint32_t element) {
   symbols_[symbol.id] = {emit(0, Op::InputElem, RegType::I64, input, element), 0};
@@ -77,8 +81,15 @@ uint32_t HostProgram::segment_of(Expr e) const {
 
 bool HostProgram::is_boolean(Expr e) const {
   switch (store_.kind(e)) {
-    case Kind::Eq: case Kind::Le: case Kind::Lt: case Kind::And: case Kind::Or: case Kind::Not: return true;
-    default: return false;
+    case Kind::Eq:
+    case Kind::Le:
+    case Kind::Lt:
+    case Kind::And:
+    case Kind::Or:
+    case Kind::Not:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -138,20 +149,34 @@ Reg HostProgram::lower_uncached(Expr e, uint32_t segment) {
     return emit(segment, op, type, a, b);
   };
   switch (store_.kind(e)) {
-    case Kind::Const: return constant(*store_.as_const(e));
-    case Kind::Symbol: return symbols_.at(e.id).reg;
-    case Kind::Sum: return lower_sum(e, segment);
-    case Kind::Product: return lower_chain(e, Op::Mul, segment, false);
-    case Kind::FloorDiv: return binary(Op::FloorDiv, RegType::I64);
-    case Kind::Mod: return binary(Op::Mod, RegType::I64);
-    case Kind::Min: return lower_chain(e, Op::Min, segment, false);
-    case Kind::Max: return lower_chain(e, Op::Max, segment, false);
-    case Kind::Eq: return binary(Op::Eq, RegType::Bool);
-    case Kind::Le: return binary(Op::Le, RegType::Bool);
-    case Kind::Lt: return binary(Op::Lt, RegType::Bool);
-    case Kind::And: return lower_chain(e, Op::And, segment, true);
-    case Kind::Or: return lower_chain(e, Op::Or, segment, true);
-    case Kind::Not: return emit(segment, Op::Not, RegType::Bool, boolean(ops[0]));
+    case Kind::Const:
+      return constant(*store_.as_const(e));
+    case Kind::Symbol:
+      return symbols_.at(e.id).reg;
+    case Kind::Sum:
+      return lower_sum(e, segment);
+    case Kind::Product:
+      return lower_chain(e, Op::Mul, segment, false);
+    case Kind::FloorDiv:
+      return binary(Op::FloorDiv, RegType::I64);
+    case Kind::Mod:
+      return binary(Op::Mod, RegType::I64);
+    case Kind::Min:
+      return lower_chain(e, Op::Min, segment, false);
+    case Kind::Max:
+      return lower_chain(e, Op::Max, segment, false);
+    case Kind::Eq:
+      return binary(Op::Eq, RegType::Bool);
+    case Kind::Le:
+      return binary(Op::Le, RegType::Bool);
+    case Kind::Lt:
+      return binary(Op::Lt, RegType::Bool);
+    case Kind::And:
+      return lower_chain(e, Op::And, segment, true);
+    case Kind::Or:
+      return lower_chain(e, Op::Or, segment, true);
+    case Kind::Not:
+      return emit(segment, Op::Not, RegType::Bool, boolean(ops[0]));
     case Kind::Select: {
       const Reg cond = boolean(ops[0]), a = integer(ops[1]), b = integer(ops[2]);
       return emit(segment, Op::Select, RegType::I64, cond, a, b);

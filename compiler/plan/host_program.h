@@ -1,6 +1,6 @@
-// Lowers integer expressions to the host program: straight-line typed bytecode (bundle_format/program.fbs) that the stub runs
-// before anything is launched. Equal expressions share a register; an expression goes to the first segment in which all its
-// symbols are known.
+// Lowers integer expressions to the host program: straight-line typed bytecode (bundle_format/program.fbs) that the
+// stub runs before anything is launched. Equal expressions share a register; an expression goes to the first segment in
+// which all its symbols are known.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,8 +18,8 @@ using Reg = uint32_t;
 
 class HostProgram {
  public:
-  // Constants, given as type and bits in turn, take the first registers, so they must be known before anything is numbered: build once with none, take
-  // constants(), and build again with them.
+  // Constants, given as type and bits in turn, take the first registers, so they must be known before anything is
+  // numbered: build once with none, take constants(), and build again with them.
   HostProgram(const sym::Store& store, std::vector<int64_t> constants);
 
   // Where a symbol comes from. Every symbol of a lowered expression must have been defined.
@@ -29,8 +29,8 @@ class HostProgram {
   // A register that a Read step writes; what depends on it is computed in `segment`.
   Reg define_read(sym::Expr symbol, uint32_t segment);
 
-  Reg integer(sym::Expr e);    // i64
-  Reg boolean(sym::Expr e);    // bool
+  Reg integer(sym::Expr e);  // i64
+  Reg boolean(sym::Expr e);  // bool
   Reg constant(int64_t value);
   Reg magic_mul(sym::Expr divisor);
   Reg magic_shift(sym::Expr divisor);
@@ -58,8 +58,8 @@ class HostProgram {
   std::vector<int64_t> constant_values_;
   std::vector<fb::RegType> constant_types_;
   std::map<std::pair<fb::RegType, int64_t>, Reg> constant_regs_;  // by type and bits
-  std::vector<fb::RegType> types_;                       // of the registers after the constants
-  size_t reserved_;                                      // constants known from the start
+  std::vector<fb::RegType> types_;                                // of the registers after the constants
+  size_t reserved_;                                               // constants known from the start
   std::vector<std::vector<fb::Instr>> segments_;
   std::unordered_map<uint32_t, Source> symbols_;
   std::unordered_map<uint32_t, Reg> lowered_, as_int_, as_bool_, mul_, shift_;

@@ -25,7 +25,11 @@ std::unique_ptr<fb::OriginT> origin(const graph::Origin& o) {
 class Planner {
  public:
   Planner(const PlanInput& in, std::vector<int64_t> constants)
-      : in_(in), graph_(*in.graph), sym_(graph_.sym()), host_(sym_, std::move(constants)), program_(std::make_unique<fb::ProgramT>()) {}
+      : in_(in),
+        graph_(*in.graph),
+        sym_(graph_.sym()),
+        host_(sym_, std::move(constants)),
+        program_(std::make_unique<fb::ProgramT>()) {}
 
   Plan run();
   const std::vector<int64_t>& constants() const { return host_.constants(); }
@@ -61,10 +65,10 @@ class Planner {
   HostProgram host_;
   std::unique_ptr<fb::ProgramT> program_;
   std::unique_ptr<Buffers> buffers_;
-  std::vector<uint32_t> position_;          // program step of each planned step
+  std::vector<uint32_t> position_;  // program step of each planned step
   std::vector<std::vector<ReadGroup>> reads_after_;
   uint32_t first_copy_ = 0;
-  std::unordered_set<uint32_t> called_;     // symbols of called_dim already defined
+  std::unordered_set<uint32_t> called_;  // symbols of called_dim already defined
 };
 
 // Symbols are read off the first input dim that is exactly that symbol; where it occurs again, equality is checked.
@@ -89,7 +93,8 @@ void Planner::define_symbols() {
   for (const graph::HostRead& read : graph_.host_reads) {
     const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(), read.value);
     if (input == graph_.inputs.end()) continue;
-    host_.define_input_element(read.symbol, static_cast<uint32_t>(input - graph_.inputs.begin()), static_cast<uint32_t>(read.element));
+    host_.define_input_element(read.symbol, static_cast<uint32_t>(input - graph_.inputs.begin()),
+                               static_cast<uint32_t>(read.element));
   }
 }
 
@@ -136,7 +141,8 @@ void Planner::describe_tensors() {
     program_->inputs.back()->host = std::any_of(graph_.host_reads.begin(), graph_.host_reads.end(),
                                                 [&](const graph::HostRead& read) { return read.value == v; });
   }
-  for (size_t i = 0; i < graph_.outputs.size(); ++i) program_->outputs.push_back(describe(graph_.outputs[i], graph_.output_names[i]));
+  for (size_t i = 0; i < graph_.outputs.size(); ++i)
+    program_->outputs.push_back(describe(graph_.outputs[i], graph_.output_names[i]));
 }
 
 // The dim that the caller passed, whatever the model takes it to be: what input guards compare.
@@ -151,20 +157,23 @@ Expr Planner::called_dim(uint32_t input, uint32_t axis) {
 Expr Planner::condition_of(const shape::Guard& g) {
   const auto input = static_cast<uint32_t>(g.input), axis = static_cast<uint32_t>(g.axis);
   switch (g.kind) {
-    case shape::GuardKind::InputDim: return sym_.eq(called_dim(input, axis), g.expected);
+    case shape::GuardKind::InputDim:
+      return sym_.eq(called_dim(input, axis), g.expected);
     case shape::GuardKind::Range: {
       const Expr dim = called_dim(input, axis);
       return sym_.logical_and(sym_.le(sym_.constant(g.bounds.lo), dim), sym_.le(dim, sym_.constant(g.bounds.hi)));
     }
-    default: return g.condition;
+    default:
+      return g.condition;
   }
 }
 
 void Planner::add_guards() {
   std::vector<std::pair<const shape::Guard*, Expr>> ordered;
   for (const shape::Guard& g : in_.guards) ordered.push_back({&g, condition_of(g)});
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [&](const auto& a, const auto& b) { return host_.segment_of(a.second) < host_.segment_of(b.second); });
+  std::stable_sort(ordered.begin(), ordered.end(), [&](const auto& a, const auto& b) {
+    return host_.segment_of(a.second) < host_.segment_of(b.second);
+  });
   for (const auto& [g, condition] : ordered) {
     auto out = std::make_unique<fb::GuardT>();
     out->reg = host_.boolean(condition);
@@ -200,11 +209,21 @@ std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint3
     variant->shared_bytes = host_.integer(v.shared_bytes);
     for (const kernel::Arg& a : v.args) {
       switch (a.kind) {
-        case kernel::Arg::Pointer: variant->args.emplace_back(fb::ArgKind::BufferPtr, buffers_->number(a.tensor)); break;
-        case kernel::Arg::I32: variant->args.emplace_back(fb::ArgKind::I32, host_.integer(a.value)); break;
-        case kernel::Arg::I64: variant->args.emplace_back(fb::ArgKind::I64, host_.integer(a.value)); break;
-        case kernel::Arg::MagicMul: variant->args.emplace_back(fb::ArgKind::I32, host_.magic_mul(a.value)); break;
-        case kernel::Arg::MagicShift: variant->args.emplace_back(fb::ArgKind::I32, host_.magic_shift(a.value)); break;
+        case kernel::Arg::Pointer:
+          variant->args.emplace_back(fb::ArgKind::BufferPtr, buffers_->number(a.tensor));
+          break;
+        case kernel::Arg::I32:
+          variant->args.emplace_back(fb::ArgKind::I32, host_.integer(a.value));
+          break;
+        case kernel::Arg::I64:
+          variant->args.emplace_back(fb::ArgKind::I64, host_.integer(a.value));
+          break;
+        case kernel::Arg::MagicMul:
+          variant->args.emplace_back(fb::ArgKind::I32, host_.magic_mul(a.value));
+          break;
+        case kernel::Arg::MagicShift:
+          variant->args.emplace_back(fb::ArgKind::I32, host_.magic_shift(a.value));
+          break;
       }
     }
     out->variants.push_back(std::move(variant));
@@ -263,7 +282,8 @@ fb::ConvT Planner::conv(const fuse::ConvCall& c, uint32_t region) {
 }
 
 uint32_t Planner::add_region(const PlannedStep& s) {
-  constexpr const char* kSchedules[] = {"library", "pointwise", "transpose", "row reduction", "column reduction", "contraction"};
+  constexpr const char* kSchedules[] = {"library",       "pointwise",        "transpose",
+                                        "row reduction", "column reduction", "contraction"};
   auto region = std::make_unique<fb::RegionT>();
   region->name = s.step.name;
   for (const graph::Origin& o : s.step.origins) region->origins.push_back(origin(o));
@@ -283,7 +303,8 @@ void Planner::add_read_steps(uint32_t s) {
       read.dst = host_.integer(group.reads[i].symbol);
       read.next_segment = i + 1 == group.reads.size() ? group.segment : 0;
       auto step = std::make_unique<fb::StepT>();
-      if (predicate.valid() && !sym_.is_const(predicate, 1)) step->predicate = static_cast<int32_t>(host_.boolean(predicate));
+      if (predicate.valid() && !sym_.is_const(predicate, 1))
+        step->predicate = static_cast<int32_t>(host_.boolean(predicate));
       step->action.Set(std::move(read));
       append(std::move(step));
     }
@@ -296,7 +317,8 @@ void Planner::add_steps() {
     if (!std::holds_alternative<fuse::Alias>(planned.step.action)) {
       const uint32_t region = add_region(planned);
       auto step = std::make_unique<fb::StepT>();
-      if (!sym_.is_const(planned.step.predicate, 1)) step->predicate = static_cast<int32_t>(host_.boolean(planned.step.predicate));
+      if (!sym_.is_const(planned.step.predicate, 1))
+        step->predicate = static_cast<int32_t>(host_.boolean(planned.step.predicate));
       if (planned.kernel) {
         step->action.Set(std::move(*launch(*planned.kernel, region)));
       } else {
@@ -335,7 +357,8 @@ void Planner::add_entries() {
     entry->shared_bytes = e.shared_bytes;
     entry->stack_bytes = e.stack_bytes;
     entry->instructions = e.instructions;
-    const auto function = std::find_if(in_.functions.begin(), in_.functions.end(), [&](const kernel::Function& f) { return f.name == e.name; });
+    const auto function = std::find_if(in_.functions.begin(), in_.functions.end(),
+                                       [&](const kernel::Function& f) { return f.name == e.name; });
     DLCB_CHECK(function != in_.functions.end(), "entry without function");
     entry->max_threads = function->max_threads;
     entry->syncs = function->syncs;
@@ -361,7 +384,8 @@ Plan Planner::run() {
       for (size_t i = 0; i < group.reads.size(); ++i) buffers_->touch(group.value, step++);
     }
   }
-  for (size_t i = 0; i < buffers_->copies().size(); ++i) buffers_->touch_number(buffers_->copies()[i].from, first_copy_ + static_cast<uint32_t>(i));
+  for (size_t i = 0; i < buffers_->copies().size(); ++i)
+    buffers_->touch_number(buffers_->copies()[i].from, first_copy_ + static_cast<uint32_t>(i));
   add_guards();
   add_steps();
   add_entries();

@@ -1,5 +1,6 @@
-// Steps to the program that the stub runs: host program, guards, buffers with lifetimes, launches and library calls in order.
-// The result is the FlatBuffers object form of bundle_format/program.fbs plus the weights that its buffers refer to.
+// Steps to the program that the stub runs: host program, guards, buffers with lifetimes, launches and library calls in
+// order. The result is the FlatBuffers object form of bundle_format/program.fbs plus the weights that its buffers refer
+// to.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -37,7 +37,8 @@ TEST_CASE("a reshape between library calls is an alias", "[fuse]") {
   const ValueId w = f.constant<float>("w", DType::F32, {8, 8}, std::vector<float>(64, 1));
   const ValueId v = f.constant<float>("v", DType::F32, {4, 4}, std::vector<float>(16, 1));
   const ValueId wide = f.add("matmul", {x, w});
-  const ValueId split = f.add("reshape", {f.add("transpose", {wide}, {{"perm", std::vector<int64_t>{1, 0}}})}, {{"shape", f.exprs({"2", "4", "M"})}});
+  const ValueId split = f.add("reshape", {f.add("transpose", {wide}, {{"perm", std::vector<int64_t>{1, 0}}})},
+                              {{"shape", f.exprs({"2", "4", "M"})}});
   f.g.add_output("y", f.add("matmul", {v, split}));
   for (const Step& step : steps_of(f)) CHECK_FALSE(std::holds_alternative<Region>(step.action));
 }

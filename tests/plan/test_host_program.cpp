@@ -10,7 +10,8 @@ namespace {
 using sym::Expr;
 
 // Lowers the roots, runs segment 0 for the given dims and returns the registers' values.
-std::vector<int64_t> run(const sym::Store& store, const std::vector<Expr>& symbols, const std::vector<Expr>& roots, const std::vector<int64_t>& dims) {
+std::vector<int64_t> run(const sym::Store& store, const std::vector<Expr>& symbols, const std::vector<Expr>& roots,
+                         const std::vector<int64_t>& dims) {
   std::vector<int64_t> constants;
   for (int pass = 0;; ++pass) {
     HostProgram host(store, constants);
@@ -76,7 +77,8 @@ TEST_CASE("magic numbers divide", "[plan]") {
     for (int i = 0; i < 50; ++i) {
       const uint32_t n = i < 4 ? static_cast<uint32_t>(divisor) * i : engine() & 0x7fffffffu;
       if (n > 0x7fffffffu) continue;
-      const uint32_t high = static_cast<uint32_t>((static_cast<uint64_t>(n) * static_cast<uint32_t>(registers[mul])) >> 32);
+      const uint32_t high =
+          static_cast<uint32_t>((static_cast<uint64_t>(n) * static_cast<uint32_t>(registers[mul])) >> 32);
       const uint32_t q = static_cast<uint32_t>((static_cast<uint64_t>(high) + n) >> registers[shift]);
       INFO("n " << n << " d " << divisor);
       CHECK(q == n / divisor);

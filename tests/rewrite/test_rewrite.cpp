@@ -35,9 +35,11 @@ TEST_CASE("a batch norm and a scale after a convolution become weights", "[rewri
   const ValueId x = f.input("x", DType::F32, {"N", "1", "H", "W"});
   const ValueId w = f.constant<float>("w", DType::F32, {2, 1, 1, 1}, {2, 3});
   const ValueId conv = f.add("conv", {x, w});
-  const ValueId norm = f.add("batch_norm", {conv, f.constant<float>("s", DType::F32, {2}, {1, 4}), f.constant<float>("b", DType::F32, {2}, {5, 6}),
-                                            f.constant<float>("m", DType::F32, {2}, {1, 2}), f.constant<float>("v", DType::F32, {2}, {4, 16})},
-                             {{"epsilon", 0.0}});
+  const ValueId norm =
+      f.add("batch_norm",
+            {conv, f.constant<float>("s", DType::F32, {2}, {1, 4}), f.constant<float>("b", DType::F32, {2}, {5, 6}),
+             f.constant<float>("m", DType::F32, {2}, {1, 2}), f.constant<float>("v", DType::F32, {2}, {4, 16})},
+            {{"epsilon", 0.0}});
   f.g.add_output("y", f.add("mul", {norm, f.constant<float>("k", DType::F32, {1, 2, 1, 1}, {10, 1})}));
   REQUIRE(fold_channel_scales(f.g));
   REQUIRE(op_names(f.g) == std::vector<std::string>{"conv"});
@@ -46,8 +48,8 @@ TEST_CASE("a batch norm and a scale after a convolution become weights", "[rewri
     const float* data = reinterpret_cast<const float*>(f.g.value(v).constant->bytes.data());
     return std::vector<float>(data, data + 2);
   };
-  CHECK(floats(made.inputs[1]) == std::vector<float>{10, 3});      // 2 * 1/2 * 10, 3 * 4/4
-  CHECK(floats(made.inputs[2]) == std::vector<float>{45, 4});      // (5 - 1/2) * 10, 6 - 2 * 4/4
+  CHECK(floats(made.inputs[1]) == std::vector<float>{10, 3});  // 2 * 1/2 * 10, 3 * 4/4
+  CHECK(floats(made.inputs[2]) == std::vector<float>{45, 4});  // (5 - 1/2) * 10, 6 - 2 * 4/4
 }
 
 TEST_CASE("convolutions run channels last between row-major inputs and outputs", "[rewrite]") {
