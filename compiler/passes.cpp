@@ -143,7 +143,7 @@ Status compile_pass(PipelineState& s) {
                           : s.options.cache_dir.empty() ? cuda::default_cache_folder()
                                                         : s.options.cache_dir + "/cubins");
   std::vector<cuda::KernelText> texts;
-  for (const kernel::Function& f : s.functions) texts.push_back({f.name, f.text});
+  for (const kernel::Function& f : s.functions) texts.push_back({f.name, f.text, f.syncs ? cuda::Effort::High : cuda::Effort::Low});
   DLCB_ASSIGN(s.modules, cuda::compile_modules(texts, {s.targets, s.options.threads, &cache}));
   s.summary.modules = static_cast<int>(s.modules.sources.size());
   s.summary.cached_modules = s.modules.cached;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace dlcb::cuda {
@@ -28,6 +29,7 @@ class Bytes {
     if (offset > all_.size() || size > all_.size() - offset) return {};
     return all_.subspan(offset, size);
   }
+  size_t size() const { return all_.size(); }
   std::string_view text(uint64_t offset) const {
     if (offset >= all_.size()) return {};
     auto rest = all_.subspan(offset);
@@ -41,6 +43,7 @@ class Bytes {
 
 enum Attribute : uint8_t { kMaxThreads = 0x05, kFrameSize = 0x11, kRegCount = 0x2f };
 constexpr uint8_t kSizedValue = 4;  // a 16-bit length, then the bytes; all other formats are 4 bytes in all
+constexpr uint8_t kEntrySymbol = 0x10;  // in st_other
 constexpr uint32_t kReservedShared = 1024;
 constexpr int kInstructionBytes = 16;
 constexpr uint16_t kCallOpcodes[] = {0x943, 0x944, 0x345, 0x343,
@@ -129,8 +132,15 @@ Result<std::vector<KernelInfo>> read_cubin(std::span<const std::byte> cubin) {
       k->second.shared_bytes = reserves && size >= kReservedShared ? size - kReservedShared : size;
     }
   }
+  // Helpers that kernels call may have a section of their own.
+  std::set<std::string, std::less<>> entries;
+  for (uint64_t i = 0; (i + 1) * sizeof(Elf64_Sym) <= symbols.size(); i++) {
+    const auto symbol = symbols.at<Elf64_Sym>(i * sizeof(Elf64_Sym));
+    if (symbol.st_other & kEntrySymbol) entries.emplace(symbol_names.text(symbol.st_name));
+  }
   std::vector<KernelInfo> result;
   for (auto& [name, k] : kernels) {
+    if (!entries.contains(name)) continue;
     k.name = name;
     result.push_back(std::move(k));
   }

@@ -17,30 +17,37 @@ extern const char kPreludeText[];  // kernel/prelude.cuh, embedded at build time
 namespace dlcb::cuda {
 namespace {
 
-// Two programs keep two cores busy; more only pay once each has about ten kernels.
-size_t module_count(size_t kernels) { return kernels == 0 ? 0 : std::clamp<size_t>(kernels / 10, std::min<size_t>(2, kernels), 8); }
+// Kernels of one effort, as many programs as keep two cores busy; more only pay once each has about ten kernels.
+size_t module_count(size_t kernels, size_t all) {
+  if (kernels == 0) return 0;
+  return kernels * 3 <= all ? 1 : std::clamp<size_t>(kernels / 10, std::min<size_t>(2, (kernels + 2) / 3), 8);
+}
 
 // Longest text first onto the lightest module; ties by name, so the partition is a function of the kernels alone.
-std::vector<std::vector<size_t>> partition(std::span<const KernelText> kernels) {
-  std::vector<size_t> order(kernels.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+void partition(std::span<const KernelText> kernels, Effort effort, std::vector<std::vector<size_t>>& all) {
+  std::vector<size_t> order;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    if (kernels[k].effort == effort) order.push_back(k);
+  }
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     if (kernels[a].text.size() != kernels[b].text.size()) return kernels[a].text.size() > kernels[b].text.size();
     return kernels[a].name < kernels[b].name;
   });
-  std::vector<std::vector<size_t>> parts(module_count(kernels.size()));
+  std::vector<std::vector<size_t>> parts(module_count(order.size(), kernels.size()));
   std::vector<size_t> weight(parts.size(), 0);
   for (size_t k : order) {
     const size_t lightest = std::min_element(weight.begin(), weight.end()) - weight.begin();
     parts[lightest].push_back(k);
     weight[lightest] += kernels[k].text.size();
   }
-  for (auto& part : parts) std::sort(part.begin(), part.end(), [&](size_t a, size_t b) { return kernels[a].name < kernels[b].name; });
-  return parts;
+  for (auto& part : parts) {
+    std::sort(part.begin(), part.end(), [&](size_t a, size_t b) { return kernels[a].name < kernels[b].name; });
+    all.push_back(std::move(part));
+  }
 }
 
-std::string cache_key(const std::string& program, const Target& target, const std::string& version) {
-  const std::string everything = version + '\0' + target.name() + '\0' + program;
+std::string cache_key(const std::string& program, const Target& target, Effort effort, const std::string& version) {
+  const std::string everything = version + '\0' + target.name() + '\0' + (effort == Effort::High ? 'H' : 'L') + program;
   return hex(hash_bytes(everything));
 }
 
@@ -83,7 +90,9 @@ Result<Modules> compile_modules(std::span<const KernelText> kernels, const Compi
   Modules modules;
   if (kernels.empty()) return modules;
   DLCB_ASSIGN(const std::string version, nvrtc_version());
-  const std::vector<std::vector<size_t>> parts = partition(kernels);
+  std::vector<std::vector<size_t>> parts;
+  partition(kernels, Effort::High, parts);  // the costly ones start first
+  partition(kernels, Effort::Low, parts);
   for (const auto& part : parts) {
     std::string source;
     for (size_t k : part) source += kernels[k].text + "\n";
@@ -96,8 +105,9 @@ Result<Modules> compile_modules(std::span<const KernelText> kernels, const Compi
   parallel_for(settings.targets.size() * parts.size(), settings.threads, [&](size_t i) {
     const Job job{i / parts.size(), i % parts.size()};
     const Target& target = settings.targets[job.target];
+    const Effort effort = kernels[parts[job.module][0]].effort;
     const std::string program = std::string(kPreludeText) + modules.sources[job.module];
-    const std::string key = cache_key(program, target, version);
+    const std::string key = cache_key(program, target, effort, version);
     std::vector<char>& image = modules.cubins[job.target][job.module];
     if (settings.cache) {
       if (auto hit = settings.cache->find(key)) {
@@ -107,7 +117,7 @@ Result<Modules> compile_modules(std::span<const KernelText> kernels, const Compi
         return;
       }
     }
-    auto cubin = compile_to_cubin(program, target);
+    auto cubin = compile_to_cubin(program, target, effort);
     std::lock_guard lock(mutex);
     if (!cubin) {
       if (!failure) failure = std::move(cubin.error());

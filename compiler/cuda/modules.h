@@ -15,6 +15,7 @@ namespace dlcb::cuda {
 struct KernelText {
   std::string name;  // extern "C" symbol
   std::string text;  // CUDA C++ without the prelude
+  Effort effort = Effort::High;
 };
 
 struct EntryFacts {

@@ -124,15 +124,18 @@ Result<std::string> nvrtc_version() {
   return fmt::format("{}.{}", major, minor);
 }
 
-Result<std::vector<char>> compile_to_cubin(const std::string& source, const Target& target) {
+Result<std::vector<char>> compile_to_cubin(const std::string& source, const Target& target, Effort effort) {
   DLCB_ASSIGN(const Nvrtc* n, library());
   Program program = nullptr;
   if (int rc = n->create(&program, source.c_str(), "dlcb.cu", 0, nullptr, nullptr); rc != 0) {
     return diag(DiagKind::KernelCompilation, {n->error_string(rc)});
   }
   const std::string arch = "--gpu-architecture=" + target.name();
-  const char* options[] = {"--minimal", "-w", "--std=c++17", arch.c_str()};
-  const int rc = n->compile(program, static_cast<int>(std::size(options)), options);
+  std::vector<const char*> options{"--minimal", "-w", "--std=c++17", arch.c_str()};
+  int major = 0, minor = 0;
+  n->version(&major, &minor);
+  if (effort == Effort::Low && major >= 13) options.push_back("--Ofast-compile=mid");
+  const int rc = n->compile(program, static_cast<int>(options.size()), options.data());
   if (rc != 0) {
     Diagnostic d = diag(DiagKind::KernelCompilation, {log_of(*n, program)});
     n->destroy(&program);

@@ -140,7 +140,8 @@ std::string_view math_name(Fn fn) {
 }
 
 std::string float_unary(Fn fn, DType t, const std::string& a) {
-  std::string_view name = math_name(fn);
+  const bool half = t == DType::F16 || t == DType::BF16;
+  std::string_view name = half && fn == Fn::Exp ? "exph_" : half && fn == Fn::Erf ? "erfh_" : math_name(fn);
   if (!name.empty()) return fmt::format("{}({})", math(t, name), a);
   std::string one = float_text(t, 1);
   switch (fn) {
@@ -151,7 +152,7 @@ std::string float_unary(Fn fn, DType t, const std::string& a) {
     case Fn::Reciprocal:
       return fmt::format("{}({}, {})", math(t, "divf_"), one, a);
     case Fn::Sigmoid:
-      return fmt::format("{}({}, {} + {}(-{}))", math(t, "divf_"), one, one, math(t, "expf_"), a);
+      return fmt::format("{}({}, {} + {}(-{}))", math(t, "divf_"), one, one, half ? "exph_" : math(t, "expf_"), a);
     default:
       DLCB_CHECK(false, "no float spelling of " + std::string(ops::name_of(fn)));
   }

@@ -19,6 +19,20 @@ Order channels_last(size_t rank) {
   return order;
 }
 
+// Weights of a depthwise convolution: a tap's channels lie together, as a pixel's do.
+Order taps_first(size_t rank) {
+  Order order;
+  for (size_t i = 2; i < rank; ++i) order.push_back(static_cast<uint8_t>(i));
+  order.insert(order.end(), {0, 1});
+  return order;
+}
+
+bool is_depthwise_weight(const Graph& graph, const Node& conv, ValueId w) {
+  const std::vector<sym::Expr>& dims = graph.value(w).dims;
+  const int64_t groups = conv.attrs.integer("group", 1);
+  return graph.value(w).constant && groups > 1 && graph.sym().is_const(dims[0], groups) && graph.sym().is_const(dims[1], 1);
+}
+
 bool is_convolution(const Node& node) { return node.op->name == "conv" || node.op->name == "conv_transpose"; }
 
 bool wants_channels_last(const Node& node) {
@@ -79,11 +93,13 @@ bool same_storage(const Graph& graph, ValueId v, const Order& a, const Order& b)
   return significant(a) == significant(b);
 }
 
-// Gives operand `i` of a convolution the channels-last order: constants are stored so, others are copied if need be.
+// Gives operand `i` of a convolution the order that kernels read best, channels last: constants are stored so, others are copied if need be.
 Status require_channels_last(Graph& graph, NodeId n, size_t i, std::vector<std::pair<ValueId, ValueId>>& copies) {
   const ValueId v = graph.node(n).inputs[i];
   if (!v.valid()) return ok();
-  const Order wanted = channels_last(graph.value(v).dims.size());
+  const size_t rank = graph.value(v).dims.size();
+  const bool depthwise = i == 1 && is_depthwise_weight(graph, graph.node(n), v);
+  const Order wanted = depthwise ? taps_first(rank) : channels_last(rank);
   if (graph.value(v).order == wanted) return ok();
   const bool caller = std::find(graph.inputs.begin(), graph.inputs.end(), v) != graph.inputs.end();
   const auto made = std::find_if(copies.begin(), copies.end(), [&](const auto& c) { return c.first == v; });
