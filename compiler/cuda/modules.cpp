@@ -17,11 +17,8 @@ extern const char kPreludeText[];  // kernel/prelude.cuh, embedded at build time
 namespace dlcb::cuda {
 namespace {
 
-// Kernels of one effort, as many programs as keep two cores busy; more only pay once each has about ten kernels.
-size_t module_count(size_t kernels, size_t all) {
-  if (kernels == 0) return 0;
-  return kernels * 3 <= all ? 1 : std::clamp<size_t>(kernels / 10, std::min<size_t>(2, (kernels + 2) / 3), 8);
-}
+// Of the kernels of one effort. Two programs keep two cores busy; more only pay once each has about ten kernels.
+size_t module_count(size_t kernels) { return kernels == 0 ? 0 : std::clamp<size_t>(kernels / 10, std::min<size_t>(2, kernels), 8); }
 
 // Longest text first onto the lightest module; ties by name, so the partition is a function of the kernels alone.
 void partition(std::span<const KernelText> kernels, Effort effort, std::vector<std::vector<size_t>>& all) {
@@ -33,7 +30,7 @@ void partition(std::span<const KernelText> kernels, Effort effort, std::vector<s
     if (kernels[a].text.size() != kernels[b].text.size()) return kernels[a].text.size() > kernels[b].text.size();
     return kernels[a].name < kernels[b].name;
   });
-  std::vector<std::vector<size_t>> parts(module_count(order.size(), kernels.size()));
+  std::vector<std::vector<size_t>> parts(module_count(order.size()));
   std::vector<size_t> weight(parts.size(), 0);
   for (size_t k : order) {
     const size_t lightest = std::min_element(weight.begin(), weight.end()) - weight.begin();
@@ -47,7 +44,7 @@ void partition(std::span<const KernelText> kernels, Effort effort, std::vector<s
 }
 
 std::string cache_key(const std::string& program, const Target& target, Effort effort, const std::string& version) {
-  const std::string everything = version + '\0' + target.name() + '\0' + (effort == Effort::High ? 'H' : 'L') + program;
+  const std::string everything = version + '\0' + target.name() + '\0' + (effort == Effort::High ? "high" : "low") + '\0' + program;
   return hex(hash_bytes(everything));
 }
 
@@ -91,7 +88,8 @@ Result<Modules> compile_modules(std::span<const KernelText> kernels, const Compi
   if (kernels.empty()) return modules;
   DLCB_ASSIGN(const std::string version, nvrtc_version());
   std::vector<std::vector<size_t>> parts;
-  partition(kernels, Effort::High, parts);  // the costly ones start first
+  partition(kernels, Effort::High, parts);
+  const size_t high = parts.size();
   partition(kernels, Effort::Low, parts);
   for (const auto& part : parts) {
     std::string source;
@@ -102,8 +100,7 @@ Result<Modules> compile_modules(std::span<const KernelText> kernels, const Compi
 
   std::mutex mutex;
   std::optional<Diagnostic> failure;
-  parallel_for(settings.targets.size() * parts.size(), settings.threads, [&](size_t i) {
-    const Job job{i / parts.size(), i % parts.size()};
+  auto compile = [&](const Job& job) {
     const Target& target = settings.targets[job.target];
     const Effort effort = kernels[parts[job.module][0]].effort;
     const std::string program = std::string(kPreludeText) + modules.sources[job.module];
@@ -126,7 +123,14 @@ Result<Modules> compile_modules(std::span<const KernelText> kernels, const Compi
     image = *std::move(cubin);
     ++modules.compiled;
     if (settings.cache) settings.cache->store(key, image);
-  });
+  };
+  auto compile_range = [&](size_t first, size_t count) {
+    parallel_for(settings.targets.size() * count, settings.threads,
+                 [&](size_t i) { compile({i / count, first + i % count}); });
+  };
+  // NVRTC's low effort stays in force, in part, for what the process compiles after it: high effort must be done before.
+  compile_range(0, high);
+  compile_range(high, parts.size() - high);
   if (failure) return *std::move(failure);
   DLCB_TRY(collect_entries(modules, kernels, parts));
   return modules;
