@@ -65,4 +65,14 @@ std::optional<int64_t> integer_element(DType dtype, std::span<const std::byte> b
   }
 }
 
+std::optional<std::vector<int64_t>> literal_dims(const sym::Store& store, std::span<const sym::Expr> dims) {
+  std::vector<int64_t> out;
+  for (sym::Expr d : dims) {
+    const auto value = store.as_const(d);
+    if (!value) return std::nullopt;
+    out.push_back(*value);
+  }
+  return out;
+}
+
 }  // namespace dlcb::graph

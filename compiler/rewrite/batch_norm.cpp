@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/constant.h"
 #include "rewrite/channel.h"
 #include "rewrite/fold.h"
 #include "rewrite/simplify.h"
@@ -175,8 +176,7 @@ class Folder {
   // Weights are [out, ...], or [in, out, ...] of a transposed convolution: `inner` elements share an output channel.
   ValueId scaled_weights(const graph::Value& w, const std::vector<double>& scale, bool transposed) {
     std::vector<float> weights = floats(*w.constant);
-    std::vector<int64_t> dims;
-    for (sym::Expr d : w.dims) dims.push_back(*graph_.sym().as_const(d));
+    const std::vector<int64_t> dims = *graph::literal_dims(graph_.sym(), w.dims);
     const size_t outer = scale.size() * (transposed ? dims[0] : 1), inner = outer == 0 ? 1 : weights.size() / outer;
     for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(weights[i] * scale[i / inner % scale.size()]);
     return graph_.add_constant(w.name + ".folded", DType::F32, dims, as_constant(std::move(weights)));

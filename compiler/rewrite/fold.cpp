@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/constant.h"
 #include "ops/reference.h"
 #include "rewrite/simplify.h"
 
@@ -15,16 +16,6 @@ using ops::ValueId;
 
 constexpr int64_t kMaxElements = int64_t{1} << 22;      // beyond, computing at compile time costs more than it saves
 constexpr int64_t kMaxViewElements = int64_t{1} << 14;  // a view this small is cheaper to store than to think about
-
-std::optional<std::vector<int64_t>> literal_dims(const Graph& graph, const std::vector<sym::Expr>& dims) {
-  std::vector<int64_t> out;
-  for (sym::Expr d : dims) {
-    const auto value = graph.sym().as_const(d);
-    if (!value) return std::nullopt;
-    out.push_back(*value);
-  }
-  return out;
-}
 
 int64_t element_count(const std::vector<int64_t>& dims) {
   int64_t n = 1;
@@ -43,7 +34,7 @@ class Folder {
     }
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const ops::OutputDef& def = node.definition.outputs[o];
-      const auto dims = literal_dims(graph_, def.dims);
+      const auto dims = graph::literal_dims(graph_.sym(), def.dims);
       if (!dims || !closed(def)) return false;
       const bool view = graph_.scalars().node(def.body).kind == ops::ScalarKind::Load;
       if (element_count(*dims) > (view && !feeds_convolution(node.outputs[o]) ? kMaxViewElements : kMaxElements)) return false;
@@ -90,7 +81,7 @@ class Folder {
     return {[this](ValueId v) -> std::optional<ops::TensorView> {
               const graph::Value& value = graph_.value(v);
               if (!value.constant) return std::nullopt;
-              const auto dims = literal_dims(graph_, value.dims);
+              const auto dims = graph::literal_dims(graph_.sym(), value.dims);
               auto [it, inserted] = dims_.try_emplace(v.id, *dims);
               return ops::TensorView(value.dtype, it->second, value.constant->bytes);
             },

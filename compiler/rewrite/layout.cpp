@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/constant.h"
+
 namespace dlcb::rewrite {
 namespace {
 
@@ -111,9 +113,7 @@ Status require_channels_last(Graph& graph, NodeId n, size_t i, std::vector<std::
     return ok();
   } else if (graph.value(v).constant) {
     const graph::Value original = graph.value(v);
-    std::vector<int64_t> dims;
-    for (sym::Expr d : original.dims) dims.push_back(*graph.sym().as_const(d));
-    copy = graph.add_constant(original.name, original.dtype, dims, *original.constant);
+    copy = graph.add_constant(original.name, original.dtype, *graph::literal_dims(graph.sym(), original.dims), *original.constant);
     graph.value(copy).order = wanted;
   } else if (!caller && same_storage(graph, v, graph.value(v).order, wanted)) {
     graph.value(v).order = wanted;

@@ -86,7 +86,7 @@ class Patterns {
     return div && div->inputs[0] == x && match_.number(div->inputs[1]) && std::abs(*match_.number(div->inputs[1]) * factor - 1) < 1e-5;
   }
 
-  // x * sigmoid(x), x * hard_sigmoid(x)
+  // x * sigmoid(x)
   std::optional<Replacement> swish(const Node& root) {
     for (int side : {0, 1}) {
       const ValueId x = root.inputs[1 - side];
