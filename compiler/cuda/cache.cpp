@@ -18,7 +18,9 @@ constexpr size_t kDigestSize = 32;  // hex text of the payload's hash, in front 
 std::string digest(const char* data, size_t size) { return hex(hash_bytes(data, size)); }
 }  // namespace
 
-std::string Cache::path(const std::string& key) const { return folder_ + "/" + key.substr(0, 2) + "/" + key + ".cubin"; }
+std::string Cache::path(const std::string& key) const {
+  return folder_ + "/" + key.substr(0, 2) + "/" + key + ".cubin";
+}
 
 std::optional<std::vector<char>> Cache::find(const std::string& key) const {
   if (folder_.empty()) return std::nullopt;

@@ -1,5 +1,6 @@
-// Compiled programs on disk, named by a hash of everything that decides their bytes (source, options, compiler version), so
-// an entry never becomes stale. Entries are written beside and renamed; a damaged one reads as a miss. Safe between processes.
+// Compiled programs on disk, named by a hash of everything that decides their bytes (source, options, compiler
+// version), so an entry never becomes stale. Entries are written beside and renamed; a damaged one reads as a miss.
+// Safe between processes.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,7 +10,8 @@ namespace dlcb::cuda {
 
 class Cache {
  public:
-  // An empty folder name: no caching. The folder is made on the first store; failures to write are silent (a cache may fail).
+  // An empty folder name: no caching. The folder is made on the first store; failures to write are silent (a cache may
+  // fail).
   explicit Cache(std::string folder) : folder_(std::move(folder)) {}
   std::optional<std::vector<char>> find(const std::string& key) const;
   void store(const std::string& key, const std::vector<char>& bytes) const;

@@ -18,7 +18,9 @@ namespace dlcb::cuda {
 namespace {
 
 // Of the kernels of one effort. Two programs keep two cores busy; more only pay once each has about ten kernels.
-size_t module_count(size_t kernels) { return kernels == 0 ? 0 : std::clamp<size_t>(kernels / 10, std::min<size_t>(2, kernels), 8); }
+size_t module_count(size_t kernels) {
+  return kernels == 0 ? 0 : std::clamp<size_t>(kernels / 10, std::min<size_t>(2, kernels), 8);
+}
 
 // Longest text first onto the lightest module; ties by name, so the partition is a function of the kernels alone.
 void partition(std::span<const KernelText> kernels, Effort effort, std::vector<std::vector<size_t>>& all) {
@@ -44,7 +46,8 @@ void partition(std::span<const KernelText> kernels, Effort effort, std::vector<s
 }
 
 std::string cache_key(const std::string& program, const Target& target, Effort effort, const std::string& version) {
-  const std::string everything = version + '\0' + target.name() + '\0' + (effort == Effort::High ? "high" : "low") + '\0' + program;
+  const std::string everything =
+      version + '\0' + target.name() + '\0' + (effort == Effort::High ? "high" : "low") + '\0' + program;
   return hex(hash_bytes(everything));
 }
 
@@ -66,12 +69,15 @@ void parallel_for(size_t count, int threads, Fn fn) {
   for (std::thread& t : pool) t.join();
 }
 
-Status collect_entries(Modules& modules, std::span<const KernelText> kernels, const std::vector<std::vector<size_t>>& parts) {
+Status collect_entries(Modules& modules, std::span<const KernelText> kernels,
+                       const std::vector<std::vector<size_t>>& parts) {
   for (size_t m = 0; m < parts.size(); ++m) {
     const std::vector<char>& image = modules.cubins[0][m];
-    DLCB_ASSIGN(std::vector<KernelInfo> infos, read_cubin({reinterpret_cast<const std::byte*>(image.data()), image.size()}));
+    DLCB_ASSIGN(std::vector<KernelInfo> infos,
+                read_cubin({reinterpret_cast<const std::byte*>(image.data()), image.size()}));
     for (size_t k : parts[m]) {
-      const auto info = std::find_if(infos.begin(), infos.end(), [&](const KernelInfo& i) { return i.name == kernels[k].name; });
+      const auto info =
+          std::find_if(infos.begin(), infos.end(), [&](const KernelInfo& i) { return i.name == kernels[k].name; });
       DLCB_CHECK(info != infos.end(), kernels[k].name + " is missing from its cubin");
       modules.entries.push_back({kernels[k].name, static_cast<uint32_t>(m), static_cast<uint32_t>(info->registers),
                                  static_cast<uint32_t>(info->shared_bytes), static_cast<uint32_t>(info->stack_bytes),
@@ -125,10 +131,12 @@ Result<Modules> compile_modules(std::span<const KernelText> kernels, const Compi
     if (settings.cache) settings.cache->store(key, image);
   };
   auto compile_range = [&](size_t first, size_t count) {
-    parallel_for(settings.targets.size() * count, settings.threads,
-                 [&](size_t i) { compile({i / count, first + i % count}); });
+    parallel_for(settings.targets.size() * count, settings.threads, [&](size_t i) {
+      compile({i / count, first + i % count});
+    });
   };
-  // NVRTC's low effort stays in force, in part, for what the process compiles after it: high effort must be done before.
+  // NVRTC's low effort stays in force, in part, for what the process compiles after it: high effort must be done
+  // before.
   compile_range(0, high);
   compile_range(high, parts.size() - high);
   if (failure) return *std::move(failure);

@@ -1,5 +1,6 @@
-// Turns a model's kernel functions into cubins: few programs (each costs NVRTC a fixed 40 ms), a partition that depends on
-// the functions alone (so bundles are the same at any thread count), compiled side by side, through the on-disk cache.
+// Turns a model's kernel functions into cubins: few programs (each costs NVRTC a fixed 40 ms), a partition that depends
+// on the functions alone (so bundles are the same at any thread count), compiled side by side, through the on-disk
+// cache.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -25,15 +26,15 @@ struct EntryFacts {
 };
 
 struct Modules {
-  std::vector<std::string> sources;                      // one per module, without the prelude
-  std::vector<std::vector<std::vector<char>>> cubins;    // [target][module]
-  std::vector<EntryFacts> entries;                       // sorted by module, then as in the source
-  int compiled = 0, cached = 0;                          // programs
+  std::vector<std::string> sources;                    // one per module, without the prelude
+  std::vector<std::vector<std::vector<char>>> cubins;  // [target][module]
+  std::vector<EntryFacts> entries;                     // sorted by module, then as in the source
+  int compiled = 0, cached = 0;                        // programs
 };
 
 struct CompileSettings {
   std::vector<Target> targets;
-  int threads = 0;             // 0: as many as the machine has
+  int threads = 0;  // 0: as many as the machine has
   const Cache* cache = nullptr;
 };
 

@@ -32,12 +32,13 @@ class NvrtcPreload {
 // Version of the library as "13.0"; error MissingLibrary when there is none.
 Result<std::string> nvrtc_version();
 
-// How hard NVRTC tries. Low takes about 0.65 of the time and leaves loops as they are written. On an H200 it costs pointwise
-// kernels 0-7 %, 16-bit softmax 6-14 % and odd 16-bit transposes 30 % of their speed (docs/benchmarks.md).
-// A compilation with High differs once the process has compiled anything with Low: order them, High first.
+// How hard NVRTC tries. Low takes about 0.65 of the time and leaves loops as they are written. On an H200 it costs
+// pointwise kernels 0-7 %, 16-bit softmax 6-14 % and odd 16-bit transposes 30 % of their speed (docs/benchmarks.md). A
+// compilation with High differs once the process has compiled anything with Low: order them, High first.
 enum class Effort { Low, High };
 
 // Compiles one program of CUDA C++ (prelude included by the caller) to a cubin. Thread-safe.
-Result<std::vector<char>> compile_to_cubin(const std::string& source, const Target& target, Effort effort = Effort::High);
+Result<std::vector<char>> compile_to_cubin(const std::string& source, const Target& target,
+                                           Effort effort = Effort::High);
 
 }  // namespace dlcb::cuda
