@@ -261,6 +261,7 @@ void check_convs(Gpu& gpu) {
       for (int& p : o.pad) p = pick({0, 1, 1});
       for (int& s : o.stride) s = pick({1, 1, 2, 3});
       for (int& d : o.dilation) d = pick({1, 1, 2});
+      if (!fits(o)) o.dilation[0] = o.dilation[1] = 1;
       o.transposed = round % 8 == 7;
       o.output_padding = o.transposed && o.stride[0] > 1 && o.stride[1] > 1 ? round / 8 % 2 : 0;
       o.bias = round & 1;

@@ -68,7 +68,7 @@ ConvCall conv3x3(int dtype, int64_t c, int64_t groups) {
 TEST_CASE("cuDNN has precompiled plans for every forward convolution a step can ask for") {
   const LeaksIgnored ignored;
   const cudnn::Api* api = nullptr;
-  if (const Error error = cudnn::Api::open(&api)) {
+  if (const Error error = open_api(&api)) {
     WARN("not checked: " << error.message);
     return;
   }

@@ -13,6 +13,7 @@ namespace dnn = dlcb::rt::cudnn;
 #define SAME(OURS, THEIRS) static_assert(int(OURS) == int(THEIRS))
 SAME(lt::kNotSupported, CUBLAS_STATUS_NOT_SUPPORTED);
 SAME(lt::kInvalidValue, CUBLAS_STATUS_INVALID_VALUE);
+SAME(lt::kAllocFailed, CUBLAS_STATUS_ALLOC_FAILED);
 SAME(lt::kReal32, CUDA_R_32F);
 SAME(lt::kReal64, CUDA_R_64F);
 SAME(lt::kReal16, CUDA_R_16F);
@@ -42,6 +43,8 @@ SAME(lt::kEpilogueGelu | lt::kEpilogueBias, CUBLASLT_EPILOGUE_GELU_BIAS);
 static_assert(sizeof(lt::HeuristicResult) == sizeof(cublasLtMatmulHeuristicResult_t));
 static_assert(sizeof(lt::Algorithm) == sizeof(cublasLtMatmulAlgo_t));
 
+SAME(dnn::kRefusals, CUDNN_STATUS_INTERNAL_ERROR);
+SAME(dnn::kDeviceMemoryFailed, CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED);
 SAME(dnn::Kind::Tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
 SAME(dnn::Kind::Pointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
 SAME(dnn::Kind::Convolution, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);

@@ -233,6 +233,12 @@ struct ConvOptions {
   int activation = 0;
 };
 
+// Whether the window lies within the padded input; there is no such convolution otherwise.
+inline bool fits(const ConvOptions& o) {
+  return o.transposed || ((o.r - 1) * o.dilation[0] < o.h + o.pad[0] + o.pad[2] &&
+                          (o.s - 1) * o.dilation[1] < o.w + o.pad[1] + o.pad[3]);
+}
+
 inline ConvCase make_conv(const ConvOptions& o, std::mt19937& random) {
   ConvCase t;
   rt::ConvCall& c = t.call;

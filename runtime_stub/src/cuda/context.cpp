@@ -1,3 +1,4 @@
+// See context.h.
 #include "context.h"
 
 #include "target.h"
@@ -10,7 +11,7 @@ constexpr uint64_t kPoolKeeps = uint64_t(1) << 30;
 
 Error CudaContext::open(const DeviceConfig& config, std::shared_ptr<CudaContext>* out) {
   const Driver* driver = nullptr;
-  if (Error error = Driver::open(&driver)) return error;
+  if (Error error = open_api(&driver)) return error;
   int count = 0;
   DLCB_CUDA_RETURN(*driver, cuDeviceGetCount, &count);
   if (config.device_index < 0 || config.device_index >= count)

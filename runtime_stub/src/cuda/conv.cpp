@@ -1,3 +1,4 @@
+// See conv.h.
 #include "conv.h"
 
 #include <algorithm>
@@ -11,22 +12,13 @@ Convolutions::~Convolutions() {
   for (CUdeviceptr p : owned_) driver_.cuMemFree(p);
 }
 
-Error Convolutions::failed(cudnn::Status status, const char* what) const {
-  const char* text = api_->error_string(status);
-  const bool unsupported = status >= 3000 && status < 4000;
-  return {unsupported ? DLCB_MISSING_LIBRARY : DLCB_DEVICE_ERROR,
-          std::string("cuDNN: ") + what + ": " + (text ? text : std::to_string(status))};
-}
-
 Error Convolutions::open() {
-  if (tried_) return opened_;
-  tried_ = true;
-  opened_ = cudnn::Api::open(&api_);
-  if (opened_) return opened_;
+  if (handle_ || missing_) return missing_;
+  if ((missing_ = open_api(&api_))) return missing_;
   if (api_->version() < 90000)
-    return opened_ = {DLCB_MISSING_LIBRARY, "cuDNN 9 is needed, this one is " + std::to_string(api_->version())};
-  if (const cudnn::Status s = api_->create(&handle_)) opened_ = failed(s, "cudnnCreate");
-  return opened_;
+    return missing_ = {DLCB_MISSING_LIBRARY, "cuDNN 9 is needed, this one is " + std::to_string(api_->version())};
+  const cudnn::Status s = api_->create(&handle_);
+  return s ? conv_failure(*api_, s, "cudnnCreate") : Error{};
 }
 
 Convolutions::Cache::Key Convolutions::key_of(const ConvCall& c) {
@@ -80,7 +72,7 @@ Error Convolutions::bind(Entry* entry, const ConvCall& call) {
   pack.set(cudnn::kPackPointers, cudnn::Type::VoidPtr, count, pointers.data());
   pack.set(cudnn::kPackIds, entry->plan.ids);
   pack.set(cudnn::kPackWorkspace, cudnn::Type::VoidPtr, 1, &pointers.back());
-  if (const cudnn::Status s = pack.finalize()) return failed(s, "binding a convolution's tensors");
+  if (const cudnn::Status s = pack.finalize()) return conv_failure(*api_, s, "binding a convolution's tensors");
   entry->pack = std::move(pack);
   entry->bound = std::move(pointers);
   return {};
@@ -94,6 +86,7 @@ Error Convolutions::run(const ConvCall& original, CUstream stream) {
   if (!entry) {
     auto made = std::make_unique<Entry>();
     made->error = build_conv_plan({api_, handle_, nullptr}, original, &made->plan);
+    if (made->error && made->error.status != DLCB_MISSING_LIBRARY) return made->error;
     entry = plans_.insert(key, std::move(made));
   }
   if (entry->error) return entry->error;
@@ -108,12 +101,12 @@ Error Convolutions::run(const ConvCall& original, CUstream stream) {
   }
   if (Error error = bind(entry, call)) return error;
   if (!stream_set_ || stream != stream_) {
-    if (const cudnn::Status s = api_->set_stream(handle_, stream)) return failed(s, "cudnnSetStream");
+    if (const cudnn::Status s = api_->set_stream(handle_, stream)) return conv_failure(*api_, s, "cudnnSetStream");
     stream_ = stream;
     stream_set_ = true;
   }
   const cudnn::Status s = api_->execute(handle_, entry->plan.plan.raw(), entry->pack.raw());
-  return s ? failed(s, "cudnnBackendExecute") : Error{};
+  return s ? conv_failure(*api_, s, "cudnnBackendExecute") : Error{};
 }
 
 }  // namespace dlcb::rt

@@ -20,7 +20,7 @@ class Convolutions {
   static constexpr size_t kKeySize = 31;
   struct Entry {
     ConvPlan plan;
-    Error error;  // of making it; kept so that an unsupported case is not asked for again
+    Error error;  // the case is unsupported: not asked for again
     cudnn::Descriptor pack;
     std::vector<void*> bound;  // the pointers in `pack`, the workspace last
   };
@@ -32,14 +32,13 @@ class Convolutions {
   // before the end.
   Error grow(size_t bytes, bool zeros, CUstream stream, CUdeviceptr* pointer, size_t* have);
   Error bind(Entry* entry, const ConvCall& call);
-  Error failed(cudnn::Status status, const char* what) const;
 
   const Driver& driver_;
   const cudnn::Api* api_ = nullptr;
   cudnn::Handle handle_ = nullptr;
   CUstream stream_ = nullptr;
-  Error opened_;
-  bool tried_ = false, stream_set_ = false;
+  Error missing_;  // no library: not asked for again
+  bool stream_set_ = false;
   CUdeviceptr workspace_ = 0, zeros_ = 0;
   size_t workspace_bytes_ = 0, zero_bytes_ = 0;
   std::vector<CUdeviceptr> owned_;

@@ -1,3 +1,4 @@
+// See conv_plan.h.
 #include "conv_plan.h"
 
 #include <algorithm>
@@ -222,6 +223,13 @@ std::vector<void*> ConvPlan::pointers(const ConvCall& c) const {
   return out;
 }
 
+Error conv_failure(const cudnn::Api& api, cudnn::Status status, const char* what) {
+  const char* text = api.error_string(status);
+  const std::string message = std::string(what) + ": " + (text ? text : std::to_string(status));
+  if (status < cudnn::kRefusals) return unsupported(message);
+  return {status == cudnn::kDeviceMemoryFailed ? DLCB_OUT_OF_MEMORY : DLCB_DEVICE_ERROR, "cuDNN: " + message};
+}
+
 Error build_conv_plan(const ConvTarget& target, const ConvCall& wanted, ConvPlan* out) {
   if (wanted.dtype < 0 || wanted.dtype > int(DType::F64)) return unsupported("element type");
   if (wanted.activation != kNone && wanted.activation != kRelu) return unsupported("activation");
@@ -229,7 +237,8 @@ Error build_conv_plan(const ConvTarget& target, const ConvCall& wanted, ConvPlan
   out->zero_bias = !call.bias && (call.residual || call.activation != kNone);
   if (out->zero_bias) call.bias = 256;  // only its alignment matters here
   Descriptor graph;
-  if (const cudnn::Status s = GraphBuilder(target, call).build(&graph)) return unsupported(target.api->error_string(s));
+  if (const cudnn::Status s = GraphBuilder(target, call).build(&graph))
+    return conv_failure(*target.api, s, "describing it");
   std::vector<Candidate> candidates;
   for (int mode : {int(cudnn::kModeA), int(cudnn::kModeFallback)}) {
     candidates.clear();

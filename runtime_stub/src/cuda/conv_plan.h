@@ -22,6 +22,9 @@ struct ConvTarget {
   const cudnn::Descriptor* device = nullptr;  // used when handle is null
 };
 
+// What a failing status means: DLCB_MISSING_LIBRARY where cuDNN does not take the case.
+Error conv_failure(const cudnn::Api& api, cudnn::Status status, const char* what);
+
 // DLCB_MISSING_LIBRARY when cuDNN has no engine for the case.
 Error build_conv_plan(const ConvTarget& target, const ConvCall& call, ConvPlan* out);
 

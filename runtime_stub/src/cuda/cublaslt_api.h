@@ -25,8 +25,10 @@ struct HeuristicResult {
 };
 
 enum : int {
-  kNotSupported = 15,
+  // cublasStatus_t
+  kAllocFailed = 3,
   kInvalidValue = 7,
+  kNotSupported = 15,
   // cudaDataType_t
   kReal32 = 0,
   kReal64 = 1,
@@ -80,7 +82,24 @@ struct Api {
                    const void* beta, const void* c, MatrixLayout, void* d, MatrixLayout, const Algorithm*,
                    void* workspace, size_t workspace_bytes, CUstream);
 
-  static Error open(const Api** out);  // once in the process
+  static constexpr const char* kFiles[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  template <class Find>
+  void each(Find find) {
+    find("cublasLtCreate", &create);
+    find("cublasLtDestroy", &destroy);
+    find("cublasLtGetStatusString", &status_string);
+    find("cublasLtMatmulDescCreate", &desc_create);
+    find("cublasLtMatmulDescDestroy", &desc_destroy);
+    find("cublasLtMatmulDescSetAttribute", &desc_set);
+    find("cublasLtMatrixLayoutCreate", &layout_create);
+    find("cublasLtMatrixLayoutDestroy", &layout_destroy);
+    find("cublasLtMatrixLayoutSetAttribute", &layout_set);
+    find("cublasLtMatmulPreferenceCreate", &preference_create);
+    find("cublasLtMatmulPreferenceDestroy", &preference_destroy);
+    find("cublasLtMatmulPreferenceSetAttribute", &preference_set);
+    find("cublasLtMatmulAlgoGetHeuristic", &heuristic);
+    find("cublasLtMatmul", &matmul);
+  }
 };
 
 }  // namespace dlcb::rt::cublaslt

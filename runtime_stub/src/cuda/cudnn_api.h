@@ -9,7 +9,10 @@
 
 namespace dlcb::rt::cudnn {
 
-using Status = int;  // 0: success; 3000..3999: not supported
+using Status =
+    int;  // 0: success; by thousands: library unusable, bad parameter, not supported, internal error, failed execution
+constexpr Status kRefusals = 4000;  // those below: cuDNN does not take the case here
+constexpr Status kDeviceMemoryFailed = 4004;
 using Handle = struct HandleOpaque*;
 using RawDescriptor = void*;
 
@@ -128,7 +131,21 @@ struct Api {
   Status (*descriptor_get)(RawDescriptor, int name, int type, int64_t room, int64_t* count, void* elements);
   Status (*execute)(Handle, RawDescriptor plan, RawDescriptor pack);
 
-  static Error open(const Api** out);  // once in the process
+  static constexpr const char* kFiles[] = {"libcudnn.so.9", "libcudnn.so"};
+  template <class Find>
+  void each(Find find) {
+    find("cudnnGetVersion", &version);
+    find("cudnnCreate", &create);
+    find("cudnnDestroy", &destroy);
+    find("cudnnSetStream", &set_stream);
+    find("cudnnGetErrorString", &error_string);
+    find("cudnnBackendCreateDescriptor", &descriptor_create);
+    find("cudnnBackendDestroyDescriptor", &descriptor_destroy);
+    find("cudnnBackendFinalize", &descriptor_finalize);
+    find("cudnnBackendSetAttribute", &descriptor_set);
+    find("cudnnBackendGetAttribute", &descriptor_get);
+    find("cudnnBackendExecute", &execute);
+  }
 };
 
 // Owns a backend descriptor. The first failure sticks, so that a run of settings is checked once, by finalize().

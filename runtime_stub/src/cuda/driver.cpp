@@ -1,23 +1,8 @@
+// See driver.h.
 #include "driver.h"
 
 namespace dlcb::rt {
 namespace {
-
-struct Opened {
-  Driver driver;
-  Error error;
-
-  Opened() : error(load()) {}
-  Error load() {
-    Library library;
-    if (Error e = library.open({"libcuda.so.1", "libcuda.so"})) return e;
-#define DLCB_CUDA(NAME, SYMBOL, PARAMETERS) \
-  if (Error e = library.find(SYMBOL, &driver.NAME)) return e;
-#include "driver.def"
-#undef DLCB_CUDA
-    return driver.check(driver.cuInit(0), "cuInit");
-  }
-};
 
 int status_of(CUresult result) {
   switch (result) {
@@ -33,12 +18,6 @@ int status_of(CUresult result) {
 }
 
 }  // namespace
-
-Error Driver::open(const Driver** out) {
-  static const Opened opened;
-  *out = &opened.driver;
-  return opened.error;
-}
 
 Error Driver::check(CUresult result, const char* call, const std::string& about) const {
   if (result == 0) return {};

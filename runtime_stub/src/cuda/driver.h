@@ -48,9 +48,16 @@ struct Driver {
 #include "driver.def"
 #undef DLCB_CUDA
 
-  // Opens and initialises the driver once in the process. DLCB_MISSING_LIBRARY: none, or too old; DLCB_DEVICE_ERROR: no
-  // device.
-  static Error open(const Driver** out);
+  // For open_api(). DLCB_MISSING_LIBRARY: no driver, or too old; DLCB_DEVICE_ERROR: no device.
+  static constexpr const char* kFiles[] = {"libcuda.so.1", "libcuda.so"};
+  template <class Find>
+  void each(Find find) {
+#define DLCB_CUDA(NAME, SYMBOL, PARAMETERS) find(SYMBOL, &NAME);
+#include "driver.def"
+#undef DLCB_CUDA
+  }
+  Error start() const { return check(cuInit(0), "cuInit"); }
+
   // "cuLaunchKernel of softmax_1: invalid argument (CUDA_ERROR_INVALID_VALUE)"; no error for result 0.
   Error check(CUresult result, const char* call, const std::string& about = {}) const;
 };

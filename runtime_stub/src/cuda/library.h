@@ -3,7 +3,7 @@
 #pragma once
 #include <dlfcn.h>
 
-#include <initializer_list>
+#include <span>
 #include <string>
 
 #include "runtime_stub/include/dlcb.h"
@@ -14,7 +14,7 @@ namespace dlcb::rt {
 class Library {
  public:
   // The first of these names that the loader finds; stays loaded for the life of the process, as the driver demands.
-  Error open(std::initializer_list<const char*> names) {
+  Error open(std::span<const char* const> names) {
     std::string reasons;
     for (const char* name : names) {
       handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -25,7 +25,7 @@ class Library {
       const char* why = dlerror();
       reasons += std::string(reasons.empty() ? "" : "; ") + (why ? why : name);
     }
-    return {DLCB_MISSING_LIBRARY, "cannot open " + std::string(*names.begin()) + ": " + reasons};
+    return {DLCB_MISSING_LIBRARY, "cannot open " + std::string(names[0]) + ": " + reasons};
   }
   template <class F>
   Error find(const char* symbol, F* out) const {
@@ -38,5 +38,30 @@ class Library {
   void* handle_ = nullptr;
   std::string name_;
 };
+
+// A library's functions, found once in the process. Api has kFiles, the names to open; each(find), which calls
+// find(symbol, &member) for every function; and, if the library must be started, start().
+template <class Api>
+Error open_api(const Api** out) {
+  struct Opened {
+    Api api{};
+    Error error;
+
+    Opened() {
+      Library library;
+      error = library.open(Api::kFiles);
+      if (error) return;
+      api.each([&](const char* symbol, auto* function) {
+        if (!error) error = library.find(symbol, function);
+      });
+      if constexpr (requires { api.start(); }) {
+        if (!error) error = api.start();
+      }
+    }
+  };
+  static const Opened opened;
+  *out = &opened.api;
+  return opened.error;
+}
 
 }  // namespace dlcb::rt

@@ -1,46 +1,9 @@
+// See matmul.h.
 #include "matmul.h"
 
 #include "compiler/base/dtype.h"
 
 namespace dlcb::rt {
-namespace cublaslt {
-
-Error Api::open(const Api** out) {
-  struct Opened {
-    Api api{};
-    Error error;
-    Opened() : error(load()) {}
-    Error load() {
-      Library library;
-      if (Error e = library.open({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"})) return e;
-      Error error;
-      auto find = [&](const char* symbol, auto* function) {
-        if (!error) error = library.find(symbol, function);
-      };
-      find("cublasLtCreate", &api.create);
-      find("cublasLtDestroy", &api.destroy);
-      find("cublasLtGetStatusString", &api.status_string);
-      find("cublasLtMatmulDescCreate", &api.desc_create);
-      find("cublasLtMatmulDescDestroy", &api.desc_destroy);
-      find("cublasLtMatmulDescSetAttribute", &api.desc_set);
-      find("cublasLtMatrixLayoutCreate", &api.layout_create);
-      find("cublasLtMatrixLayoutDestroy", &api.layout_destroy);
-      find("cublasLtMatrixLayoutSetAttribute", &api.layout_set);
-      find("cublasLtMatmulPreferenceCreate", &api.preference_create);
-      find("cublasLtMatmulPreferenceDestroy", &api.preference_destroy);
-      find("cublasLtMatmulPreferenceSetAttribute", &api.preference_set);
-      find("cublasLtMatmulAlgoGetHeuristic", &api.heuristic);
-      find("cublasLtMatmul", &api.matmul);
-      return error;
-    }
-  };
-  static const Opened opened;
-  *out = &opened.api;
-  return opened.error;
-}
-
-}  // namespace cublaslt
-
 using namespace cublaslt;
 
 namespace {
@@ -92,17 +55,17 @@ Error Matmuls::failed(Status status, const char* what) const {
   const char* text = api_->status_string(status);
   if (status == kNotSupported || status == kInvalidValue)
     return unsupported(std::string(what) + ": " + (text ? text : "?"));
-  return {DLCB_DEVICE_ERROR, std::string("cuBLASLt: ") + what + ": " + (text ? text : std::to_string(status))};
+  return {status == kAllocFailed ? DLCB_OUT_OF_MEMORY : DLCB_DEVICE_ERROR,
+          std::string("cuBLASLt: ") + what + ": " + (text ? text : std::to_string(status))};
 }
 
 Error Matmuls::open() {
-  if (tried_) return opened_;
-  tried_ = true;
-  opened_ = Api::open(&api_);
-  if (opened_) return opened_;
-  if (const Status s = api_->create(&handle_)) return opened_ = failed(s, "cublasLtCreate");
-  return opened_ =
-             driver_.check(driver_.cuMemAlloc(&workspace_, kWorkspaceBytes), "cuMemAlloc", "cuBLASLt's workspace");
+  if (workspace_ || missing_) return missing_;
+  if ((missing_ = open_api(&api_))) return missing_;
+  if (!handle_) {
+    if (const Status s = api_->create(&handle_)) return failed(s, "cublasLtCreate");
+  }
+  return driver_.check(driver_.cuMemAlloc(&workspace_, kWorkspaceBytes), "cuMemAlloc", "cuBLASLt's workspace");
 }
 
 Matmuls::Cache::Key Matmuls::key_of(const MatmulCall& c) {
@@ -212,6 +175,7 @@ Error Matmuls::run(const MatmulCall& original, CUstream stream) {
   if (!plan) {
     auto made = std::make_unique<Plan>(*api_);
     made->error = make_plan(c, made.get());
+    if (made->error && made->error.status != DLCB_MISSING_LIBRARY) return made->error;
     plan = plans_.insert(key, std::move(made));
   }
   if (plan->error) return plan->error;

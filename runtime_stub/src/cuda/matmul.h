@@ -26,7 +26,7 @@ class Matmuls {
     cublaslt::MatrixLayout first = nullptr, second = nullptr, result = nullptr;
     cublaslt::Algorithm algorithm{};
     Ptr bias = 0;  // set in desc
-    Error error;   // of making it; kept so that an unsupported case is not asked for again
+    Error error;   // the case is unsupported: not asked for again
 
     explicit Plan(const cublaslt::Api& a) : api(a) {}
     ~Plan();
@@ -47,8 +47,7 @@ class Matmuls {
   const cublaslt::Api* api_ = nullptr;
   cublaslt::Handle handle_ = nullptr;
   CUdeviceptr workspace_ = 0;
-  Error opened_;
-  bool tried_ = false;
+  Error missing_;  // no library: not asked for again
   Cache plans_{1024};
 };
 

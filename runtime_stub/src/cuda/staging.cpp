@@ -1,3 +1,4 @@
+// See staging.h.
 #include "staging.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// See target.h.
 #include "target.h"
 
 #include <cstdlib>
