@@ -3,6 +3,7 @@
     model = Model("resnet50.dlcb", library="build/release/lib/libdlcb.so")
     y, = model(x)            # x: a CUDA tensor; runs on torch's current stream
 """
+import copy
 import ctypes as C
 
 import torch
@@ -24,7 +25,7 @@ class _Tensor(C.Structure):
 class _Options(C.Structure):
     _fields_ = [("struct_size", C.c_size_t), ("device", C.c_int), ("device_index", C.c_int), ("use_graphs", C.c_int),
                 ("graph_cache_entries", C.c_int), ("allow_tf32_conv", C.c_int), ("allow_tf32_matmul", C.c_int),
-                ("allocator", C.c_void_p), ("sim_cache_dir", C.c_char_p)]
+                ("allocator", C.c_void_p), ("sim_cache_dir", C.c_char_p), ("use_libraries", C.c_int)]
 
 
 _CODES = {torch.float32: (2, 32), torch.float16: (2, 16), torch.bfloat16: (4, 16), torch.float64: (2, 64), torch.int64: (0, 64),
@@ -42,7 +43,7 @@ class Model:
         self.lib = C.CDLL(library)
         self.lib.dlcb_last_error.restype = C.c_char_p
         self.lib.dlcb_last_error.argtypes = [C.c_void_p]
-        self.model, self.context = C.c_void_p(), C.c_void_p()
+        self.model, self.context, self.owner = C.c_void_p(), C.c_void_p(), True
         chosen = _Options()
         self.lib.dlcb_options_init(C.byref(chosen))
         for name, value in options.items():
@@ -91,6 +92,14 @@ class Model:
         run()
         return outputs
 
+    def another(self):
+        """A further context of the same loaded model, for another thread; close() it before the model."""
+        other = copy.copy(self)
+        other.context, other.owner = C.c_void_p(), False
+        self._check(self.lib.dlcb_context_create(self.model, C.byref(other.context)))
+        return other
+
     def close(self):
         self.lib.dlcb_context_free(self.context)
-        self.lib.dlcb_model_free(self.model)
+        if self.owner:
+            self.lib.dlcb_model_free(self.model)

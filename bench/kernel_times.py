@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Where a bundle's time goes, kernel by kernel, beside torch eager: kernel_times.py BUNDLE NAME BATCH [--build DIR] [--top N]
+"""Where a bundle's time goes, kernel by kernel.
 
-NAME is a model of export_models.py. Kernels of the bundle are named as in `dlcb-inspect --kernels`.
+usage: kernel_times.py BUNDLE --model NAME [--batch N]    beside torch eager; NAME is a model of export_models.py
+       kernel_times.py BUNDLE [OTHER] --shape 1,3,640,640    one float input; with OTHER: which kernels differ
+
+Kernels of a bundle are named as in `dlcb-inspect --kernels`.
 """
 import argparse
 import sys
@@ -40,21 +43,38 @@ def show(title, table, top):
         print(f"  {us:9.1f} us {count:5.0f} x  {name[:110]}")
 
 
+def differences(one, other, top):
+    """Kernels of two bundles of the same model, those first whose times differ most."""
+    print(f"difference: {sum(t for t, _ in other.values()) - sum(t for t, _ in one.values()):+.1f} us")
+    change = {name: other.get(name, (0, 0))[0] - one.get(name, (0, 0))[0] for name in {*one, *other}}
+    for name, us in sorted(change.items(), key=lambda row: -abs(row[1]))[:top]:
+        print(f"  {us:+9.2f} us of {one.get(name, (0, 0))[0]:9.2f}, {one.get(name, (0, 0))[1]:4.0f} x  {name[:110]}")
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bundle")
-    parser.add_argument("name")
-    parser.add_argument("batch", type=int)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundles", nargs="+", metavar="BUNDLE")
+    parser.add_argument("--model", metavar="NAME")
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--shape", type=lambda text: [int(n) for n in text.split(",")])
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--top", type=int, default=14)
     args = parser.parse_args()
-    given = inputs_for(args.name, args.batch)
-    loaded = dlcb.Model(args.bundle, f"{args.build}/lib/libdlcb.so", use_graphs=0)
-    run, _ = loaded.bind(*given)
-    show("bundle", kernels(run), args.top)
-    model = export_models.build(args.name)[0].cuda()
-    with torch.inference_mode():
-        show("eager", kernels(lambda: model(*given)), args.top)
+    if (args.model is None) == (args.shape is None):
+        parser.error("one of --model and --shape is needed")
+    given = inputs_for(args.model, args.batch) if args.model else (torch.randn(args.shape, device="cuda"),)
+    tables = []
+    for bundle in args.bundles:
+        loaded = dlcb.Model(bundle, f"{args.build}/lib/libdlcb.so", use_graphs=0)
+        run, _ = loaded.bind(*given)
+        tables.append(kernels(run))
+        show(bundle, tables[-1], args.top)
+    if len(tables) == 2:
+        differences(*tables, args.top)
+    if args.model:
+        model = export_models.build(args.model)[0].cuda()
+        with torch.inference_mode():
+            show("eager", kernels(lambda: model(*given)), args.top)
 
 
 if __name__ == "__main__":

@@ -132,7 +132,6 @@ class StepChecker {
     if (!sane) return refuse("is a convolution with an impossible window");
     if (c.activation() > fb::Activation::MAX) return refuse("has an unknown activation");
     DLCB_BUNDLE_TRY(dtype(c.dtype()));
-    if (c.fallback()) DLCB_BUNDLE_TRY(launch(*c.fallback()));
     return region(c.region());
   }
 

@@ -109,7 +109,6 @@ namespace {
 Status add_stand_in(const PipelineState& s, const fuse::Claim& claim, plan::PlannedStep& step, std::map<std::string, kernel::Function>& functions) {
   const fuse::Region region = fuse::stand_in(*s.graph, claim);
   ops::ScalarStore& scalars = s.graph->scalars();
-  if (kernel::classify(scalars, s.graph->facts(), region) == fuse::Schedule::None) return ok();
   DLCB_ASSIGN(step.stand_in, kernel::generate(scalars, s.graph->facts(), region));
   for (const kernel::Function& f : step.stand_in->functions) functions.emplace(f.name, f);
   return ok();
@@ -122,7 +121,7 @@ Status generate_pass(PipelineState& s) {
   for (fuse::Step& step : s.steps) {
     plan::PlannedStep planned{std::move(step), std::nullopt, std::nullopt};
     const auto* claim = std::get_if<fuse::Claim>(&planned.step.action);
-    if (claim && library::may_be_refused(*claim)) DLCB_TRY(add_stand_in(s, *claim, planned, unique));
+    if (claim && (s.options.stand_ins || library::may_be_refused(*claim))) DLCB_TRY(add_stand_in(s, *claim, planned, unique));
     if (const auto* region = std::get_if<fuse::Region>(&planned.step.action)) {
       DLCB_ASSIGN(kernel::Kernel k, kernel::generate(s.scalars, s.graph->facts(), *region));
       for (const kernel::Function& f : k.functions) unique.emplace(f.name, f);
@@ -143,7 +142,8 @@ Status compile_pass(PipelineState& s) {
                           : s.options.cache_dir.empty() ? cuda::default_cache_folder()
                                                         : s.options.cache_dir + "/cubins");
   std::vector<cuda::KernelText> texts;
-  for (const kernel::Function& f : s.functions) texts.push_back({f.name, f.text, f.syncs ? cuda::Effort::High : cuda::Effort::Low});
+  for (const kernel::Function& f : s.functions)
+    texts.push_back({f.name, f.text, f.syncs || s.options.full_effort ? cuda::Effort::High : cuda::Effort::Low});
   DLCB_ASSIGN(s.modules, cuda::compile_modules(texts, {s.targets, s.options.threads, &cache}));
   s.summary.modules = static_cast<int>(s.modules.sources.size());
   s.summary.cached_modules = s.modules.cached;

@@ -21,6 +21,8 @@ struct CompileOptions {
   std::string cache_dir;             // empty: $XDG_CACHE_HOME/dlcb or ~/.cache/dlcb
   bool use_cache = true;
   bool tf32_matmul = false;
+  bool stand_ins = false;    // a generated kernel beside every library call, so that the bundle runs without libraries
+  bool full_effort = false;  // NVRTC's, for all kernels: slower to compile
   bool strip_sources = false;  // leave kernel sources out of the bundle (the simulator then cannot run it)
 
   // Passes by their name in passes().
@@ -45,8 +47,9 @@ struct StageTime {
 struct CompileSummary {
   std::vector<std::string> inputs;   // "images: f32[N, 3, H, W]"
   std::vector<std::string> outputs;  // "logits: f32[N, 1000]"
-  std::vector<std::string> guards;   // "(H + 31)//32*2 == (H + 15)//16, from Add '/fpn/add'": what is checked at run time
-  std::vector<std::string> notes;    // worth telling, not errors
+  std::vector<std::string>
+      guards;                      // "(H + 31)//32*2 == (H + 15)//16, from Add '/fpn/add'": what is checked at run time
+  std::vector<std::string> notes;  // worth telling, not errors
   std::vector<std::string> targets;  // "sm_90", ...
   std::vector<StageTime> stages;     // in order
   double total_seconds = 0;

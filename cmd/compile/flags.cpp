@@ -23,6 +23,11 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
   auto* cache = app.add_option("--cache-dir", o.cache_dir, "where compiled kernels are kept (default: ~/.cache/dlcb)");
   app.add_flag("--no-cache", flags.no_cache, "neither read nor write the cache")->excludes(cache);
   app.add_flag("--tf32-matmul", o.tf32_matmul, "let fp32 matrix multiplications use TF32");
+  app.add_flag("--stand-ins", o.stand_ins,
+               "also generate a kernel for every matrix multiplication and convolution, so that the bundle runs where "
+               "cuBLASLt or cuDNN is missing");
+  app.add_flag("--full-effort", o.full_effort,
+               "compile all kernels with NVRTC's full effort, also those that hardly gain: slower to compile");
   app.add_flag("--strip", o.strip_sources, "leave the kernels' sources out (the simulator cannot run such a bundle)");
   app.add_flag("-q,--quiet", flags.quiet, "no progress line and no summary");
   app.add_flag("--json", flags.json, "print the summary as JSON");

@@ -23,7 +23,6 @@ RegionsOfEntry regions_of_entries(const fb::Program& program) {
   for (const fb::Step* step : *program.steps()) {
     collect(step->action_as_Launch(), regions);
     collect(step->fallback(), regions);
-    if (const fb::Conv* conv = step->action_as_Conv()) collect(conv->fallback(), regions);
   }
   return regions;
 }

@@ -89,7 +89,6 @@ std::string conv_text(const fb::Program& program, const Values& v, const fb::Con
 Json step_json(const fb::Program& program, const Values& values, const fb::Step& step) {
   Json json;
   uint32_t region = UINT32_MAX;
-  const fb::Launch* fallback = step.fallback();
   if (const fb::Launch* launch = step.action_as_Launch()) {
     region = launch->region();
     json = {{"kind", "launch"}, {"text", ""}, {"variants", launch_json(program, values, launch)}};
@@ -98,7 +97,6 @@ Json step_json(const fb::Program& program, const Values& values, const fb::Step&
     json = {{"kind", "matmul"}, {"text", matmul_text(program, values, *matmul)}};
   } else if (const fb::Conv* conv = step.action_as_Conv()) {
     region = conv->region();
-    fallback = conv->fallback();
     json = {{"kind", "conv"}, {"text", conv_text(program, values, *conv)}};
   } else if (const fb::Read* read = step.action_as_Read()) {
     json = {{"kind", "read"},
@@ -109,7 +107,7 @@ Json step_json(const fb::Program& program, const Values& values, const fb::Step&
             {"text", fmt::format("{} = {}, {} bytes", buffer_text(program, copy->to()),
                                  buffer_text(program, copy->from()), values(copy->bytes()))}};
   }
-  if (fallback != nullptr) json["fallback"] = launch_json(program, values, fallback);
+  if (step.fallback() != nullptr) json["fallback"] = launch_json(program, values, step.fallback());
   if (step.predicate() >= 0) json["predicate"] = values(static_cast<uint32_t>(step.predicate()));
   if (region != UINT32_MAX) {
     json["region"] = region_text(program, region);

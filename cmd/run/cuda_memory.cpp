@@ -64,6 +64,8 @@ CudaMemory::~CudaMemory() {
   driver_->release(driver_->device);
 }
 
+int CudaMemory::device_index() const { return driver_->device; }
+
 Result<void*> CudaMemory::allocate(size_t bytes) {
   uint64_t pointer = 0;
   DLCB_TRY(driver_->check(driver_->allocate(&pointer, std::max<size_t>(bytes, 1)), "cuMemAlloc"));

@@ -17,6 +17,7 @@ class CudaMemory {
   CudaMemory(const CudaMemory&) = delete;
   ~CudaMemory();
 
+  int device_index() const;
   Result<void*> allocate(size_t bytes);
   Status upload(void* to, const void* from, size_t bytes);
   Status download(void* to, const void* from, size_t bytes);

@@ -124,6 +124,8 @@ void define(CLI::App& app, Flags& flags) {
   app.add_option("--device-index", flags.session.device_index, "which GPU")->check(CLI::NonNegativeNumber);
   app.add_option("--tf32", flags.session.tf32, "on, off, or as compiled")
       ->check(CLI::IsMember({"on", "off", "compiled"}));
+  app.add_flag("--no-libraries", flags.session.no_libraries,
+               "run generated kernels in place of cuBLASLt and cuDNN (needs dlcbc --stand-ins)");
   app.add_option("--sim-cache-dir", flags.session.sim_cache_dir, "where the simulator keeps compiled kernels");
   app.add_option("--bench", flags.bench, "also time this many calls")->check(CLI::Range(1, 100000000));
   app.add_option("--warm-up", flags.warm_up, "calls before timing")

@@ -103,6 +103,7 @@ Status Session::load(const std::string& path, const SessionOptions& options, boo
   if (options.tf32 != "compiled")
     stub_options.allow_tf32_conv = stub_options.allow_tf32_matmul = options.tf32 == "on" ? 1 : 0;
   if (!options.sim_cache_dir.empty()) stub_options.sim_cache_dir = options.sim_cache_dir.c_str();
+  if (options.no_libraries) stub_options.use_libraries = 0;
   Clock::time_point start = Clock::now();
   if (dlcb_status status = dlcb_load_file(path.c_str(), &stub_options, &model_))
     return failure(status, dlcb_last_error(nullptr));
@@ -191,7 +192,7 @@ Result<BenchResult> Session::bench(std::span<const Tensor> inputs, int warm_up, 
       DLCB_ASSIGN(void* on_device, cuda_->allocate(inputs[i].bytes.size()));
       DLCB_TRY(cuda_->upload(on_device, data, inputs[i].bytes.size()));
       data = on_device;
-      place = {kDLCUDA, 0};
+      place = {kDLCUDA, cuda_->device_index()};
     }
     call.add_input(inputs[i], data, place, call.input_shapes[i]);
   }

@@ -22,6 +22,7 @@ struct SessionOptions {
   int device_index = 0;
   std::string tf32 = "compiled";  // "on", "off", or as the bundle was compiled
   std::string sim_cache_dir;
+  bool no_libraries = false;  // the bundle's stand-in kernels run in place of cuBLASLt and cuDNN
 };
 
 // Wall times in seconds.

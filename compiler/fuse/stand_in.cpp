@@ -1,7 +1,6 @@
 #include "fuse/stand_in.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "fuse/order.h"
 
@@ -24,31 +23,41 @@ const ops::OutputDef& definition(const Graph& graph, ValueId v) {
   return graph.node(value.producer).definition.outputs[value.output];
 }
 
+// The values that the body reads, each once.
+std::vector<ValueId> loaded(const ops::ScalarStore& scalars, Scalar body) {
+  std::vector<ValueId> values;
+  for (Scalar load : scalars.loads(body)) {
+    const ValueId v = scalars.node(load).value;
+    if (std::find(values.begin(), values.end(), v) == values.end()) values.push_back(v);
+  }
+  return values;
+}
+
 }  // namespace
 
 Region stand_in(const Graph& graph, const Claim& claim) {
   ops::ScalarStore& scalars = graph.scalars();
   const ValueId result = result_of(claim);
   const ops::OutputDef& last = definition(graph, result);
+  const std::vector<ValueId> operands = operands_of(claim);
+  const auto is_inner = [&](ValueId v) { return std::find(operands.begin(), operands.end(), v) == operands.end(); };
   Scalar body = last.body;
-  for (size_t n = claim.nodes.size() - 1; n-- > 0;) {
-    const ValueId inner = graph.node(claim.nodes[n]).outputs[0];
-    const ops::OutputDef& def = definition(graph, inner);
-    body = scalars.inline_load(body, inner, [&](std::span<const sym::Expr> coords) {
+  for (std::vector<ValueId> values = loaded(scalars, body);;) {
+    const auto inner = std::find_if(values.begin(), values.end(), is_inner);
+    if (inner == values.end()) break;
+    const ops::OutputDef& def = definition(graph, *inner);
+    body = scalars.inline_load(body, *inner, [&](std::span<const sym::Expr> coords) {
       std::unordered_map<uint32_t, sym::Expr> at;
       for (size_t i = 0; i < coords.size(); ++i) at[def.index[i].id] = coords[i];
       return scalars.substitute(def.body, at);
     });
+    values = loaded(scalars, body);
   }
   Region region;
   for (graph::NodeId n : claim.nodes)
     region.name += (region.name.empty() ? "" : "+") + std::string(graph.node(n).op->name);
   region.outputs.push_back({tensor(graph, result), last.index, body});
-  std::unordered_set<uint32_t> seen;
-  for (Scalar load : scalars.loads(body)) {
-    const ValueId v = scalars.node(load).value;
-    if (seen.insert(v.id).second) region.inputs.push_back(tensor(graph, v));
-  }
+  for (ValueId v : loaded(scalars, body)) region.inputs.push_back(tensor(graph, v));
   return region;
 }
 

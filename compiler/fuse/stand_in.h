@@ -5,7 +5,7 @@
 
 namespace dlcb::fuse {
 
-// Reads the operands of the claim's first node and writes the claim's result, in their layouts.
+// Reads what the library call reads (of views, the tensors behind them) and writes its result, in their layouts.
 Region stand_in(const graph::Graph& graph, const Claim& claim);
 
 }  // namespace dlcb::fuse

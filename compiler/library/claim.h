@@ -15,7 +15,8 @@ std::vector<fuse::Claim> claim_library_calls(graph::Graph& graph);
 bool is_depthwise(const graph::Graph& graph, const graph::Node& conv);
 
 // Whether the library may have no engine for the call on some GPU or in some version, so that a generated kernel must
-// stand by: cuDNN's engines for plain forward convolutions serve every GPU, the others come and go.
+// stand by: cuDNN's engines for plain forward convolutions serve every GPU, the others come and go; none serves an
+// input without pixels.
 bool may_be_refused(const fuse::Claim& claim);
 
 std::optional<fuse::MatmulCall> match_matmul(graph::Graph& graph, const graph::Node& node);

@@ -41,6 +41,12 @@ bool literal_padding(const sym::Store& sym, const ops::Attrs& attrs, bool flat, 
   return true;
 }
 
+// Whether the window fits into the padding, so that an input without pixels has a result.
+bool padding_suffices(const ConvCall& call) {
+  return call.pad[0] + call.pad[2] > (call.r - 1) * call.dilation[0] ||
+         call.pad[1] + call.pad[3] > (call.s - 1) * call.dilation[1];
+}
+
 }  // namespace
 
 bool is_depthwise(const Graph& graph, const Node& conv) {
@@ -55,7 +61,7 @@ bool may_be_refused(const fuse::Claim& claim) {
   const bool uneven = call->pad[0] != call->pad[2] || call->pad[1] != call->pad[3];
   const bool strided = call->stride[0] > 1 || call->stride[1] > 1,
              dilated = call->dilation[0] > 1 || call->dilation[1] > 1;
-  return call->transposed || call->groups > 1 || uneven || (strided && dilated);
+  return call->transposed || call->groups > 1 || uneven || (strided && dilated) || padding_suffices(*call);
 }
 
 std::optional<ConvCall> match_conv(Graph& graph, const Node& node) {
@@ -71,7 +77,8 @@ std::optional<ConvCall> match_conv(Graph& graph, const Node& node) {
   if (!is_channels_last(x) || !is_channels_last(w) || !is_channels_last(y) || is_depthwise(graph, node))
     return std::nullopt;
   const auto r = rank == 4 ? sym.as_const(w.dims[2]) : 1, s = sym.as_const(w.dims[rank - 1]);
-  if (!r || !s || !sym.as_const(x.dims[1]) || !sym.as_const(y.dims[1])) return std::nullopt;
+  const auto channels = sym.as_const(x.dims[1]);
+  if (!r || !s || !channels || *channels == 0 || !sym.as_const(y.dims[1])) return std::nullopt;
 
   ConvCall call;
   call.x = node.inputs[0];

@@ -327,11 +327,10 @@ void Planner::add_steps() {
           step->action.Set(matmul(*mm, region));
           program_->uses_cublas = true;
         } else {
-          fb::ConvT c = conv(std::get<fuse::ConvCall>(call), region);
-          if (planned.stand_in) c.fallback = launch(*planned.stand_in, region);
-          step->action.Set(std::move(c));
+          step->action.Set(conv(std::get<fuse::ConvCall>(call), region));
           program_->uses_cudnn = true;
         }
+        if (planned.stand_in) step->fallback = launch(*planned.stand_in, region);
       }
       append(std::move(step));
     }

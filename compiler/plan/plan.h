@@ -23,7 +23,7 @@ namespace dlcb::plan {
 struct PlannedStep {
   fuse::Step step;
   std::optional<kernel::Kernel> kernel;
-  std::optional<kernel::Kernel> stand_in;  // of a convolution that the library may refuse: computes the same
+  std::optional<kernel::Kernel> stand_in;  // of a library call that may be refused: computes the same
 };
 
 // Elements of a constant as they are stored in weights.bin: permuted from row-major to `order` where that is not empty.

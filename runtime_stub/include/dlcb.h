@@ -52,6 +52,7 @@ typedef struct dlcb_options {
   int allow_tf32_matmul;       // default -1
   const dlcb_allocator* allocator;  // default NULL: cuMemAlloc; must outlive the model
   const char* sim_cache_dir;   // where the simulator keeps host-compiled kernels; NULL: $XDG_CACHE_HOME/dlcb or ~/.cache/dlcb
+  int use_libraries;           // 1 (default); 0: cuBLASLt and cuDNN are never called, the bundle's stand-in kernels run
 } dlcb_options;
 
 void dlcb_options_init(dlcb_options* options);

@@ -105,6 +105,7 @@ void dlcb_options_init(dlcb_options* options) {
   options->graph_cache_entries = 32;
   options->allow_tf32_conv = -1;
   options->allow_tf32_matmul = -1;
+  options->use_libraries = 1;
 }
 
 dlcb_status dlcb_load_file(const char* path, const dlcb_options* given, dlcb_model** out_model) {

@@ -135,10 +135,8 @@ class Resolver {
       }
       case fb::Action::Matmul:
         return matmul(*s.action_as_Matmul(), s.fallback());
-      case fb::Action::Conv: {
-        const fb::Conv& c = *s.action_as_Conv();
-        return conv(c, c.fallback() ? c.fallback() : s.fallback());
-      }
+      case fb::Action::Conv:
+        return conv(*s.action_as_Conv(), s.fallback());
       default:
         return copy(*s.action_as_Copy());
     }
@@ -212,11 +210,17 @@ class Resolver {
     }
   }
 
-  Error add_fallback(Call& call, const fb::Launch* fallback) {
+  // `empty`: the call adds up nothing, which libraries refuse.
+  Error add_fallback(Call& call, const fb::Launch* fallback, uint32_t region, bool empty) {
+    const bool forced = !model_.options().use_libraries;
+    if (forced && !fallback)
+      return {DLCB_MISSING_LIBRARY,
+              model_.region_text(region) + " is a library call without a stand-in; dlcbc --stand-ins makes one"};
     if (!fallback) return {};
-    call.has_fallback = true;
     std::optional<LaunchCall> launch_call;
-    DLCB_RT_TRY(launch(*fallback, &launch_call));
+    if (Error error = launch(*fallback, &launch_call)) return forced || empty ? error : Error{};  // the library may do
+    call.has_fallback = true;
+    call.use_fallback = forced || empty;
     if (!launch_call) return {};
     call.fallback = std::move(launch_call);
     bind_args(*call.fallback);
@@ -242,9 +246,7 @@ class Resolver {
     bind(&placed.c, m.c());
     bind_optional(&placed.bias, m.bias());
     bind_optional(&placed.residual, m.residual());
-    DLCB_RT_TRY(add_fallback(call, fallback));
-    call.use_fallback = call.has_fallback && r.k <= 0;  // libraries refuse an empty sum
-    return {};
+    return add_fallback(call, fallback, m.region(), r.k <= 0);
   }
 
   Error conv(const fb::Conv& c, const fb::Launch* fallback) {
@@ -268,9 +270,7 @@ class Resolver {
     bind(&placed.y, c.y());
     bind_optional(&placed.bias, c.bias());
     bind_optional(&placed.residual, c.residual());
-    DLCB_RT_TRY(add_fallback(call, fallback));
-    call.use_fallback = call.has_fallback && (r.c <= 0 || r.h <= 0 || r.wd <= 0);
-    return {};
+    return add_fallback(call, fallback, c.region(), r.c <= 0 || r.h <= 0 || r.wd <= 0);
   }
 
   Error copy(const fb::Copy& c) {

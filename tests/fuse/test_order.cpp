@@ -83,5 +83,19 @@ TEST_CASE("a stand-in computes the whole claim", "[fuse]") {
   CHECK(inputs == operands);
 }
 
+TEST_CASE("a stand-in reads views where the library does: through to the tensor behind", "[fuse]") {
+  Fixture f;
+  const ValueId x = f.input("x", DType::F32, {"N", "M", "8"}), y = f.input("y", DType::F32, {"N", "P", "8"});
+  const ValueId turned = f.add("transpose", {y}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  f.g.add_output("z", f.add("matmul", {x, turned}));
+  const auto claims = library::claim_library_calls(f.g);
+  REQUIRE(claims.size() == 1);
+  REQUIRE(operands_of(claims[0]) == std::vector{x, y});
+  const Region region = stand_in(f.g, claims[0]);
+  REQUIRE(region.inputs.size() == 2);
+  CHECK(region.inputs[0].value == x);
+  CHECK(region.inputs[1].value == y);
+}
+
 }  // namespace
 }  // namespace dlcb::fuse

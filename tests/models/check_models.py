@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""Real models end to end: compiled once, run on the simulator at many shapes, compared with onnxruntime.
+"""Real models end to end: compiled once, run at many shapes, compared with onnxruntime.
 
-usage: check_models.py --models FOLDER --bin FOLDER [--seed N] [--jobs N] [--write-docs FILE] [--keep FOLDER] [NAME ...]
+usage: check_models.py --models FOLDER --bin FOLDER [--device sim|cuda] [--results FILE.json] [--seed N] [--jobs N]
+                       [--write-docs FILE] [--keep FOLDER] [NAME ...]
 
-For each model: two builds in two folders at -j1 and -j2 with cold caches give the same bytes, within bounds of size and
-memory; the outputs agree with onnxruntime's at six shapes or more; inputs that the model cannot take are refused by
-dlcb-run and through the C interface, in the model's own terms. Models that are not there are named and left out.
-Exit code 77: nothing could be checked.
+For each model: the outputs agree with onnxruntime's at six shapes or more; inputs that the model cannot take are refused by
+dlcb-run and through the C interface, in the model's own terms. On the simulator also: two builds in two folders at -j1 and -j2
+with cold caches give the same bytes, within bounds of size and memory. On a GPU everything runs with TF32 off and on.
+Models that are not there are named and left out. Exit code 77: nothing could be checked.
 """
 import argparse
 import concurrent.futures
+import datetime
+import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 try:
     import numpy
-    import onnxruntime  # noqa: F401  used by reference.py, with this interpreter
+    import onnxruntime  # reference.py runs it, with this interpreter
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -32,7 +36,7 @@ from models import MODELS
 def check_runs(model, context):
     """Everything that runs the bundle; quiet, so that two models can be checked at a time."""
     report = {"numbers": numbers_check.check(model, context), "refusals": guard_check.refusals(model, context)}
-    if model.name == "rapidocr_det":
+    if model.name == "rapidocr_det" and context.device == "sim":
         report["sides"] = guard_check.detector_sides(context)
     return report
 
@@ -42,6 +46,7 @@ class Context:
 
     def __init__(self, options, model, root):
         self.bin = options.bin
+        self.device = options.device
         self.seed = options.seed
         self.model = options.models / f"{model.name}.onnx"
         self.folder = root / model.name
@@ -61,7 +66,8 @@ def check_all(options, present, root):
     contexts = {model.name: Context(options, model, root) for model in present}
     reports = {}
     for model in present:
-        reports[model.name] = {"build": build_check.check(model, contexts[model.name])}
+        build = build_check.check if options.device == "sim" else build_check.once
+        reports[model.name] = {"build": build(model, contexts[model.name])}
         print(f"{model.name}: {build_check.describe(reports[model.name]['build'])}", flush=True)
     # The longest first.
     built = [model for model in present if contexts[model.name].bundle.exists()]
@@ -75,10 +81,22 @@ def check_all(options, present, root):
     return reports, [f"{name}: {text}" for name, context in contexts.items() for text in context.failures]
 
 
+def write_results(path, options, reports):
+    """What was measured on a GPU, for bench/results/ (document.py makes a table of it)."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    name, driver = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
+    rows = {model: report["numbers"] for model, report in reports.items()}
+    record = {"device": name, "driver": driver, "onnxruntime": onnxruntime.__version__, "date": str(datetime.date.today()),
+              "seed": options.seed, "models": rows}
+    path.write_text(json.dumps(record, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=pathlib.Path, required=True, help="folder that scripts/make-models filled")
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs, examples among them")
+    parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
+    parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="with --device cuda: write the numbers as JSON")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="FILE")
@@ -96,6 +114,8 @@ def main():
         reports, failures = check_all(options, present, options.keep or pathlib.Path(temporary))
     for failure in failures:
         print(f"FAILED {failure}")
+    if options.results:
+        write_results(options.results, options, reports)
     if options.write_docs and not failures:
         document.write(options.write_docs, reports)
     print(f"{len(present)} models, {len(failures)} failures")

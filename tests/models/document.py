@@ -1,6 +1,8 @@
 """Writes docs/models.md from what was measured."""
 import datetime
+import json
 import os
+import pathlib
 import platform
 
 HEAD = """# Models
@@ -55,6 +57,32 @@ def section(name, report):
     return text + "\n" + table(header, rows)
 
 
+RESULTS = pathlib.Path(__file__).resolve().parents[2] / "bench/results"
+
+
+def on_gpu():
+    """The newest numbers from a GPU that are kept."""
+    files = sorted(RESULTS.glob("*-numbers.json"))
+    if not files:
+        return ""
+    record = json.loads(files[-1].read_text())
+    rows = []
+    for name, numbers in record["models"].items():
+        compared = [row for row in numbers if "error" in row and "tf32" in row]
+        off, on = max(row["error"] for row in compared), max(row["tf32"]["error"] for row in compared)
+        before = [max(row["before"] for row in compared), max(row["tf32"]["before"] for row in compared)] if "before" in compared[0] else ["", ""]
+        rows.append([name, len(compared), f"{off:.1e}", f"{on:.1e}", f"{max(row['noise'] for row in compared):.1e}",
+                     *(f"{value:.1e}" if value != "" else "" for value in before)])
+    text = f"\n## On a GPU\n\n{record['device']}, driver {record['driver']}, {record['date']} (`bench/results/{files[-1].name}`); "
+    text += """made by `check_models.py --device cuda --results FILE`. The shapes are those below. Limits: 1e-3
+with TF32 off, 1e-2 with TF32 on for convolutions and matrix products, or three times the noise where that is above 3e-4. The last
+columns are for the tensor before the last operator.
+
+"""
+    header = ["model", "shapes", "worst error, TF32 off", "TF32 on", "noise", "before the last operator", "with TF32"]
+    return text + table(header, rows)
+
+
 def write(path, reports):
     machine = f"\nMeasured on {datetime.date.today()}, {os.cpu_count()} cores, {platform.machine()}.\n\n"
-    path.write_text(HEAD + machine + summary(reports) + "".join(section(name, report) for name, report in reports.items()))
+    path.write_text(HEAD + machine + summary(reports) + on_gpu() + "".join(section(name, report) for name, report in reports.items()))

@@ -14,7 +14,7 @@ def run(*command):
 
 
 def by_dlcb_run(case, context):
-    command = [context.bin / "dlcb-run", context.bundle, "--device", "sim", "--sim-cache-dir", context.sim_cache]
+    command = [context.bin / "dlcb-run", context.bundle, "--device", context.device, "--sim-cache-dir", context.sim_cache]
     for name, shape in case.inputs.items():
         value = shape if isinstance(shape, int) else f"zeros[{','.join(map(str, shape))}]"
         command += ["--input", f"{name}={value}"]
@@ -24,7 +24,7 @@ def by_dlcb_run(case, context):
 def through_c(case, context):
     """examples/explained.c; scalars are zeros there."""
     shapes = [f"{name}={'' if isinstance(shape, int) else 'x'.join(map(str, shape))}" for name, shape in case.inputs.items()]
-    return run(context.bin / "example_explained", context.bundle, "sim", *shapes)
+    return run(context.bin / "example_explained", context.bundle, context.device, *shapes)
 
 
 def refusals(model, context):

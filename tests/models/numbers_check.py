@@ -1,32 +1,25 @@
-"""Compares outputs on the simulator with onnxruntime's.
+"""Compares outputs on the simulator or a GPU with onnxruntime's.
 
-The limit is 1e-3 of the norm. Where onnxruntime itself, with its optimisations on, is further than 3e-4 from what it says
-without them, the limit is three times that noise. A saturating last operator (the text detector's sigmoid on pictures
-without text) makes noise of rounding; the tensor before it is compared as well, by the plain limit.
+The limit is 1e-3 of the norm, 1e-2 with TF32. Where onnxruntime itself, with its optimisations on, is further than 3e-4 from
+what it says without them, the limit is three times that noise, if that is more. A saturating last operator (the text
+detector's sigmoid on pictures without text) makes noise of rounding; the tensor before it is compared as well, by the plain
+limit.
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
 import numpy
 
 import build_check
+from onnx_file import field
 
-LIMIT = 1e-3
+LIMITS = {"off": 1e-3, "on": 1e-2}  # by TF32
 NOISE = 3e-4
 REFERENCE_TIMEOUT_S = 300
 RUN_TIMEOUT_S = 300
-
-
-def field(number, payload):
-    """A length-delimited protobuf field."""
-
-    def varint(value):
-        low = value & 127
-        return bytes([low]) if value < 128 else bytes([low | 128]) + varint(value >> 7)
-
-    return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
 def with_output(model_file, tensor, target):
@@ -56,10 +49,11 @@ def run_reference(model_file, folders):
             numpy.savez(waiting.pop(0) / "reference.npz")
 
 
-def run_bundle(context, bundle, feeds, folder):
+def run_bundle(context, bundle, feeds, folder, tf32):
     """The outputs, by name as a file name; a string says what went wrong."""
-    command = [context.bin / "dlcb-run", bundle, "--device", "sim", "--sim-cache-dir", context.sim_cache, "--quiet",
-               "--output", folder / "out"]
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    command = [context.bin / "dlcb-run", bundle, "--device", context.device, "--sim-cache-dir", context.sim_cache, "--quiet",
+               "--tf32", tf32, "--output", folder / "out"]
     for index, (name, value) in enumerate(feeds.items()):
         numpy.save(folder / f"in_{index}.npy", value)
         command += ["--input", f"{name}=@{folder / f'in_{index}.npy'}"]
@@ -72,8 +66,8 @@ def run_bundle(context, bundle, feeds, folder):
     return {path.stem: numpy.load(path) for path in (folder / "out").glob("*.npy")}
 
 
-def compare(model, outputs, reference, where, context):
-    """Worst distance and worst limit of the outputs that both have; the tap counts as one."""
+def compare(model, outputs, reference, where, tf32, context):
+    """Worst distance and worst noise of the outputs that both have; the tap counts as one."""
     row = {"error": 0.0, "noise": 0.0}
     for key in reference.files:
         mode, name = key.split(":", 1)
@@ -86,7 +80,7 @@ def compare(model, outputs, reference, where, context):
             continue
         error = distance(ours, theirs)
         noise = distance(reference[f"on:{name}"], theirs) if f"on:{name}" in reference.files else 0.0
-        limit = 3 * noise if noise > NOISE and name != model.tap else LIMIT
+        limit = max(LIMITS[tf32], 3 * noise if noise > NOISE and name != model.tap else 0)
         context.expect(error <= limit, f"{where}: {name} differs by {error:.1e} of its norm, limit {limit:.1e}")
         if name == model.tap:
             row["before"] = error
@@ -103,10 +97,24 @@ def tapped(model, context):
     return source, context.folder / "tapped" / context.bundle.name
 
 
+def run_all(model, context, bundles, feeds, folder, tf32):
+    """The outputs of all bundles; those of the first where several have one."""
+    outputs = {}
+    for bundle in bundles:
+        more = run_bundle(context, bundle, feeds, folder, tf32)
+        if isinstance(more, str):
+            return more
+        outputs = more | outputs
+    return outputs
+
+
 def check(model, context):
-    """A row for each shape."""
+    """A row for each shape; on a GPU its "tf32" is a row too."""
+    source, bundles = context.model, [context.bundle]
     try:
-        source, bundle = tapped(model, context) if model.tap else (context.model, None)
+        if model.tap:
+            source, bundle = tapped(model, context)
+            bundles.append(bundle)
     except RuntimeError as error:
         context.expect(False, f"with {model.tap} as an output: {error}")
         return []
@@ -119,14 +127,14 @@ def check(model, context):
     rows = []
     for feeds, folder in zip(cases, folders):
         where = ", ".join(f"{name} {list(value.shape) if value.shape else value}" for name, value in feeds.items())
-        outputs = run_bundle(context, context.bundle, feeds, folder)
-        if bundle and isinstance(outputs, dict):
-            more = run_bundle(context, bundle, feeds, folder)
-            outputs = {**more, **outputs} if isinstance(more, dict) else more
         with numpy.load(folder / "reference.npz") as reference:
             row = {"where": where, "compared": bool(reference.files)}
-            if context.expect(isinstance(outputs, dict), f"{where}: {outputs}") and row["compared"]:
-                row |= compare(model, outputs, reference, where, context)
+            for tf32 in ("off", "on") if context.device == "cuda" else ("off",):
+                outputs = run_all(model, context, bundles, feeds, folder, tf32)
+                at = f"{where}, TF32 {tf32}"
+                if context.expect(isinstance(outputs, dict), f"{at}: {outputs}") and row["compared"]:
+                    found = compare(model, outputs, reference, at, tf32, context)
+                    row |= found if tf32 == "off" else {"tf32": found}
         rows.append(row)
     context.expect(sum(row["compared"] for row in rows) >= 6, "onnxruntime took fewer than six of the shapes")
     return rows
@@ -138,4 +146,5 @@ def describe(rows):
             yield f"{row['where']}: not compared, onnxruntime does not take it"
             continue
         before = f", before the last operator {row['before']:.1e}" if "before" in row else ""
-        yield f"{row['where']}: {row['error']:.1e} (onnxruntime's noise {row['noise']:.1e}{before})"
+        tf32 = f", with TF32 {row['tf32']['error']:.1e}" if "tf32" in row else ""
+        yield f"{row['where']}: {row['error']:.1e}{tf32} (onnxruntime's noise {row['noise']:.1e}{before})"

@@ -203,6 +203,13 @@ TEST_CASE("library calls carry what the program says; a refusal is answered by t
     CHECK(asked == 1);
     CHECK(h.count("launch 0") == 3);
   }
+  SECTION("not wanted") {
+    h.state->on_matmul = [&](const rt::MatmulCall&) { return rt::Error{DLCB_DEVICE_ERROR, "called"}; };
+    h.options.use_libraries = 0;
+    REQUIRE_FALSE(h.load(b));
+    REQUIRE_FALSE(h.context()->invoke({&in_tensor.dl, 1}, {&out.dl, 1}, nullptr));
+    CHECK(h.count("launch 0") == 1);
+  }
   SECTION("failed") {
     h.state->on_matmul = [&](const rt::MatmulCall&) { return rt::Error{DLCB_DEVICE_ERROR, "illegal address"}; };
     CHECK(context->invoke({&in_tensor.dl, 1}, {&out.dl, 1}, nullptr).message == "illegal address");
@@ -225,15 +232,17 @@ TEST_CASE("a convolution without library or fallback is the library's error") {
   c.n = n, c.h = c.wd = c.c = c.k = c.p = c.q = one;
   c.r = c.s = c.groups = 1;
   c.pad = {0, 1, 2, 3}, c.stride = {1, 2}, c.dilation = {1, 1};
-  SECTION("none") {}
-  SECTION("with fallback") { c.fallback = b.launch(b.entry("conv"), n, {in, w, y}); }
-  const bool fallback = c.fallback != nullptr;
-  b.step(std::move(c));
+  const bool fallback = GENERATE(false, true), allowed = GENERATE(false, true);
+  fb::StepT& step = b.step(std::move(c));
+  if (fallback) step.fallback = b.launch(b.entry("conv"), n, {in, w, y});
   Harness h;
+  h.options.use_libraries = allowed;
   REQUIRE_FALSE(h.load(b));
   auto x = floats({2}, 0);
   Empty out(1);
   const rt::Error error = h.context()->invoke({&x.dl, 1}, {&out.dl, 1}, nullptr);
-  CHECK(error.message == (fallback ? "" : "no convolution here"));
+  const char* refused =
+      allowed ? "no convolution here" : "kernel 0 is a library call without a stand-in; dlcbc --stand-ins makes one";
+  CHECK(error.message == (fallback ? "" : refused));
   CHECK(h.state->launches == (fallback ? 1 : 0));
 }
