@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "cmd/common/signals.h"
 #include "compiler/pipeline.h"
 
 namespace dlcb::cmd {
@@ -51,8 +52,8 @@ std::string keep_ir(const CompileFault& fault, const std::string& program) {
   std::string path = fmt::format("{}-fault-{}.ir", program, hex(hash_bytes(fault.ir)).substr(0, 8));
   auto written = write_file(path, fault.ir);
   if (!written) return "the intermediate form could not be kept: " + message(written.error());
-  return fmt::format("the form before pass {} is in {}; reproduce with:\n  {} {} --start-at={} -o {}.dlcb", fault.restart,
-                     path, program, path, fault.restart, path);
+  return fmt::format("the form before pass {} is in {}; reproduce with:\n  {} {} --start-at={} -o {}.dlcb",
+                     fault.restart, path, program, path, fault.restart, path);
 }
 
 ExitCode run_guarded(const ProgramInfo& info, const std::vector<std::string>& words, const Reporter& reporter,
@@ -102,6 +103,7 @@ CLI::Option* add_repeated(CLI::App& app, const std::string& flag, std::vector<st
 }
 
 int run_program(const ProgramInfo& info, int argc, char** argv, const std::function<Body(CLI::App&)>& define) {
+  watch_signals();
   CLI::App app(info.purpose, info.name);
   app.footer("Examples:\n" + info.examples);
   app.set_version_flag("--version", info.name + " " DLCB_VERSION, "print the version");

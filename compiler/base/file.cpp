@@ -2,17 +2,15 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
-#include <climits>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <utility>
 
 namespace dlcb {
@@ -22,52 +20,15 @@ Diagnostic cannot_open(const std::string& path, int error) {
   return diag(DiagKind::CannotOpen, {path, std::strerror(error)});
 }
 
-// Names of the temporary files that exist now. A signal handler may touch only plain memory, hence the fixed table.
-struct PendingFile {
-  std::atomic<bool> taken = false;
-  std::atomic<bool> live = false;
-  char path[PATH_MAX] = {};
+// Temporary files that exist now. The lock is held while one is created, renamed or removed, so that the list is true
+// whenever it can be taken. Never destroyed: a thread may still use it while the process exits.
+struct Unfinished {
+  std::mutex mutex;
+  std::set<std::string> paths;
 };
-constexpr int kMaxPending = 64;
-PendingFile pending[kMaxPending];
-
-extern "C" void remove_pending(int signal_number) {
-  for (PendingFile& file : pending)
-    if (file.live.load()) ::unlink(file.path);
-  ::signal(signal_number, SIG_DFL);
-  ::raise(signal_number);
-}
-
-void install_handlers() {
-  for (int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction old = {};
-    ::sigaction(signal_number, nullptr, &old);
-    if (old.sa_handler != SIG_DFL) continue;  // ignored (nohup) or somebody else's
-    struct sigaction action = {};
-    action.sa_handler = remove_pending;
-    ::sigemptyset(&action.sa_mask);
-    ::sigaction(signal_number, &action, nullptr);
-  }
-}
-
-// The slot's index, or -1 if all are taken or the path is too long (the file is then not removed on a signal).
-int remember(const std::string& path) {
-  install_handlers();
-  if (path.size() >= PATH_MAX) return -1;
-  for (int i = 0; i < kMaxPending; ++i) {
-    bool expected = false;
-    if (!pending[i].taken.compare_exchange_strong(expected, true)) continue;
-    std::memcpy(pending[i].path, path.c_str(), path.size() + 1);
-    pending[i].live.store(true);
-    return i;
-  }
-  return -1;
-}
-
-void forget(int slot) {
-  if (slot < 0) return;
-  pending[slot].live.store(false);
-  pending[slot].taken.store(false);
+Unfinished& unfinished() {
+  static auto* const list = new Unfinished;
+  return *list;
 }
 
 std::string temporary_name(const std::string& path) {
@@ -131,26 +92,25 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   file.path_ = path;
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return file.failure(EISDIR);
-  std::string temporary = temporary_name(path);
-  file.slot_ = remember(temporary);
-  if (file.slot_ < 0) return file.failure(ENAMETOOLONG);
+  const std::string temporary = temporary_name(path);
+  std::lock_guard lock(unfinished().mutex);
   file.fd_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file.fd_ >= 0) return file;
-  int error = errno;
-  forget(std::exchange(file.slot_, -1));
-  return file.failure(error);
+  if (file.fd_ < 0) return file.failure(errno);
+  file.temporary_ = temporary;
+  unfinished().paths.insert(temporary);
+  return file;
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
       fd_(std::exchange(other.fd_, -1)),
-      slot_(std::exchange(other.slot_, -1)),
       size_(other.size_) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(temporary_, other.temporary_);
   std::swap(fd_, other.fd_);
-  std::swap(slot_, other.slot_);
   std::swap(size_, other.size_);
   return *this;
 }
@@ -159,9 +119,10 @@ AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::discard() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  if (slot_ < 0) return;
-  ::unlink(pending[slot_].path);
-  forget(std::exchange(slot_, -1));
+  if (temporary_.empty()) return;
+  std::lock_guard lock(unfinished().mutex);
+  ::unlink(temporary_.c_str());
+  unfinished().paths.erase(std::exchange(temporary_, {}));
 }
 
 Diagnostic AtomicFile::failure(int error) const { return diag(DiagKind::CannotWrite, {path_, std::strerror(error)}); }
@@ -197,13 +158,21 @@ Status AtomicFile::write_at(size_t offset, const void* data, size_t size) {
 Status AtomicFile::commit() {
   DLCB_CHECK(fd_ >= 0, "commit after commit or failure");
   int error = ::close(std::exchange(fd_, -1)) != 0 ? errno : 0;  // some file systems report a full disk only here
-  if (error == 0 && ::rename(pending[slot_].path, path_.c_str()) != 0) error = errno;
-  if (error != 0) {
-    discard();
-    return failure(error);
+  if (error == 0) {
+    std::lock_guard lock(unfinished().mutex);
+    if (::rename(temporary_.c_str(), path_.c_str()) == 0) {
+      unfinished().paths.erase(std::exchange(temporary_, {}));
+      return ok();
+    }
+    error = errno;
   }
-  forget(std::exchange(slot_, -1));
-  return ok();
+  discard();
+  return failure(error);
+}
+
+void remove_unfinished_files() {
+  unfinished().mutex.lock();  // for good: nothing may be created or finished any more
+  for (const std::string& path : unfinished().paths) ::unlink(path.c_str());
 }
 
 Result<std::string> read_file(const std::string& path) {

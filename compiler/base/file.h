@@ -30,7 +30,7 @@ class MappedFile {
 };
 
 // Writes beside `path` under a temporary name and renames on commit(), so a reader never sees half a file and a failed
-// run leaves none. Uncommitted files are removed on destruction and on SIGINT, SIGTERM and SIGHUP. Not fsynced: this
+// run leaves none. Uncommitted files are removed on destruction and by remove_unfinished_files(). Not fsynced: this
 // guards against our own failures, not against power cuts. Move-only; one thread at a time.
 class AtomicFile {
  public:
@@ -53,11 +53,14 @@ class AtomicFile {
   void discard();
   Diagnostic failure(int error) const;
 
-  std::string path_;
+  std::string path_, temporary_;  // the latter empty once renamed or removed
   int fd_ = -1;
-  int slot_ = -1;  // in the table that the signal handler cleans up
   size_t size_ = 0;
 };
+
+// For a process that is about to end, whatever its other threads do: removes the file of every AtomicFile, and lets
+// none be created or committed from now on (such calls never return). Takes a lock: not for signal handlers.
+void remove_unfinished_files();
 
 // For small files. CannotOpen, CannotWrite.
 Result<std::string> read_file(const std::string& path);
