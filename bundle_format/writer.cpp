@@ -7,12 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <future>
 
 namespace dlcb::bundle {
 namespace {
 
-constexpr uint64_t kParallelFrom = uint64_t{4} << 20;  // below, a thread costs more than the CRC
+constexpr size_t kPart = size_t{1} << 20;  // still in the cache when its CRC is computed
 
 constexpr std::array<uint8_t, 65536> kZeros{};
 
@@ -20,7 +19,8 @@ constexpr std::array<uint8_t, 65536> kZeros{};
 template <class F>
 Error for_each_part(std::span<const Piece> pieces, F f) {
   for (const Piece& piece : pieces) {
-    if (!piece.bytes.empty()) DLCB_BUNDLE_TRY(f(piece.bytes));
+    for (size_t at = 0; at < piece.bytes.size(); at += kPart)
+      DLCB_BUNDLE_TRY(f(piece.bytes.subspan(at, std::min(kPart, piece.bytes.size() - at))));
     for (uint64_t left = piece.zeros_after; left > 0;) {
       const size_t n = static_cast<size_t>(std::min<uint64_t>(left, kZeros.size()));
       DLCB_BUNDLE_TRY(f(std::span<const uint8_t>(kZeros.data(), n)));
@@ -28,15 +28,6 @@ Error for_each_part(std::span<const Piece> pieces, F f) {
     }
   }
   return {};
-}
-
-uint32_t crc_of(std::span<const Piece> pieces) {
-  uint32_t crc = 0;
-  const Error none = for_each_part(pieces, [&](std::span<const uint8_t> part) {
-    crc = crc32(crc, part);
-    return Error{};
-  });
-  return none ? 0 : crc;
 }
 
 }  // namespace
@@ -77,15 +68,13 @@ Error BundleWriter::add(std::string name, std::span<const Piece> pieces) {
   for (const Piece& piece : pieces) entry.size += piece.bytes.size() + piece.zeros_after;
   entry.data_offset = offset_ + local_header_size(entry);
 
-  const auto policy = entry.size >= kParallelFrom ? std::launch::async : std::launch::deferred;
-  std::future<uint32_t> crc = std::async(policy, crc_of, pieces);
   uint64_t at = entry.data_offset;
   DLCB_BUNDLE_TRY(for_each_part(pieces, [&](std::span<const uint8_t> part) {
+    entry.crc = crc32(entry.crc, part);
     const uint64_t start = at;
     at += part.size();
     return sink_.write_at(start, part);
   }));
-  entry.crc = crc.get();
   DLCB_BUNDLE_TRY(sink_.write_at(entry.header_offset, local_header(entry)));
   offset_ = at;
   entries_.push_back(std::move(entry));

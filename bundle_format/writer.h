@@ -1,6 +1,5 @@
 // Writes a bundle: hundreds of megabytes of weights go straight from where they lie (usually the mapped model file) to
-// the file, and their CRC is computed meanwhile on a second thread. The bytes depend on the entries and their order
-// alone.
+// the file. The bytes depend on the entries and their order alone.
 #pragma once
 #include <cstdint>
 #include <span>

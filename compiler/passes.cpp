@@ -54,6 +54,11 @@ void add_size_limit(PipelineState& s) {
 
 }  // namespace
 
+Result<std::string> digest_of_file(const std::string& path) {
+  DLCB_ASSIGN(const MappedFile file, MappedFile::open(path));
+  return hex(hash_bytes(file.data(), file.size()));
+}
+
 Status import_pass(PipelineState& s) {
   DLCB_ASSIGN(const std::vector<DeclaredInput> declared, parse_declared_inputs(s.options.inputs));
   DLCB_ASSIGN(graph::Graph g, import_model(s.options.model_path, declared, s.sym, s.scalars));
@@ -76,7 +81,8 @@ Status solve_pass(PipelineState& s) {
   for (const shape::Guard& g : s.guards) s.summary.guards.push_back(g.text);
   const graph::Graph& g = *s.graph;
   for (ops::ValueId v : g.inputs) s.summary.inputs.push_back(tensor_text(g, v, g.value(v).name));
-  for (size_t i = 0; i < g.outputs.size(); ++i) s.summary.outputs.push_back(tensor_text(g, g.outputs[i], g.output_names[i]));
+  for (size_t i = 0; i < g.outputs.size(); ++i)
+    s.summary.outputs.push_back(tensor_text(g, g.outputs[i], g.output_names[i]));
   return ok();
 }
 
@@ -100,13 +106,15 @@ Status fuse_pass(PipelineState& s) {
   const std::vector<fuse::Claim> claims = library::claim_library_calls(*s.graph);
   s.summary.library_calls = static_cast<int>(claims.size());
   const sym::Facts& facts = s.graph->facts();
-  DLCB_ASSIGN(s.steps, fuse::fuse(*s.graph, claims, [&](const fuse::Region& r) { return kernel::classify(s.scalars, facts, r); }));
+  DLCB_ASSIGN(s.steps, fuse::fuse(*s.graph, claims,
+                                  [&](const fuse::Region& r) { return kernel::classify(s.scalars, facts, r); }));
   return ok();
 }
 
 namespace {
 
-Status add_stand_in(const PipelineState& s, const fuse::Claim& claim, plan::PlannedStep& step, std::map<std::string, kernel::Function>& functions) {
+Status add_stand_in(const PipelineState& s, const fuse::Claim& claim, plan::PlannedStep& step,
+                    std::map<std::string, kernel::Function>& functions) {
   const fuse::Region region = fuse::stand_in(*s.graph, claim);
   ops::ScalarStore& scalars = s.graph->scalars();
   DLCB_ASSIGN(step.stand_in, kernel::generate(scalars, s.graph->facts(), region));
@@ -121,7 +129,8 @@ Status generate_pass(PipelineState& s) {
   for (fuse::Step& step : s.steps) {
     plan::PlannedStep planned{std::move(step), std::nullopt, std::nullopt};
     const auto* claim = std::get_if<fuse::Claim>(&planned.step.action);
-    if (claim && (s.options.stand_ins || library::may_be_refused(*claim))) DLCB_TRY(add_stand_in(s, *claim, planned, unique));
+    if (claim && (s.options.stand_ins || library::may_be_refused(*claim)))
+      DLCB_TRY(add_stand_in(s, *claim, planned, unique));
     if (const auto* region = std::get_if<fuse::Region>(&planned.step.action)) {
       DLCB_ASSIGN(kernel::Kernel k, kernel::generate(s.scalars, s.graph->facts(), *region));
       for (const kernel::Function& f : k.functions) unique.emplace(f.name, f);
@@ -137,36 +146,44 @@ Status generate_pass(PipelineState& s) {
   return ok();
 }
 
-Status compile_pass(PipelineState& s) {
-  const cuda::Cache cache(!s.options.use_cache          ? ""
-                          : s.options.cache_dir.empty() ? cuda::default_cache_folder()
-                                                        : s.options.cache_dir + "/cubins");
+Status plan_pass(PipelineState& s) {
   std::vector<cuda::KernelText> texts;
   for (const kernel::Function& f : s.functions)
     texts.push_back({f.name, f.text, f.syncs || s.options.full_effort ? cuda::Effort::High : cuda::Effort::Low});
-  DLCB_ASSIGN(s.modules, cuda::compile_modules(texts, {s.targets, s.options.threads, &cache}));
-  s.summary.modules = static_cast<int>(s.modules.sources.size());
-  s.summary.cached_modules = s.modules.cached;
-  return ok();
-}
-
-Status plan_pass(PipelineState& s) {
-  DLCB_ASSIGN(s.plan, plan::make_plan({&*s.graph, s.planned, s.guards, &s.modules, s.targets, s.functions, s.options.tf32_matmul}));
+  s.layout = cuda::arrange_modules(texts);
+  DLCB_ASSIGN(s.plan, plan::make_plan(
+                          {&*s.graph, s.planned, s.guards, &s.layout, s.targets, s.functions, s.options.tf32_matmul}));
+  s.summary.modules = static_cast<int>(s.layout.modules.size());
   s.summary.weight_bytes = s.plan.weight_bytes;
   return ok();
 }
 
-Status emit_pass(PipelineState& s) {
-  if (s.options.output_path.empty()) return ok();
-  DLCB_ASSIGN(const MappedFile model, MappedFile::open(s.options.model_path));
+Status store_weights_pass(PipelineState& s) {
+  if (s.options.output_path.empty() || !s.options.stop_after.empty()) return ok();
   emit::EmitInput in;
   in.plan = &s.plan;
-  in.modules = &s.modules;
+  in.layout = &s.layout;
   in.targets = s.targets;
-  in.model_digest = hex(hash_bytes(model.data(), model.size()));
+  DLCB_ASSIGN(in.model_digest, s.model_digest.get());
   in.producer = std::string("dlcb ") + DLCB_VERSION;
   in.strip_sources = s.options.strip_sources;
-  DLCB_ASSIGN(const emit::EmitResult result, emit::write_bundle(in, s.options.output_path));
+  DLCB_ASSIGN(s.bundle, emit::BundleFile::begin(in, s.options.output_path));
+  return ok();
+}
+
+Status compile_pass(PipelineState& s) {
+  const cuda::Cache cache(!s.options.use_cache          ? ""
+                          : s.options.cache_dir.empty() ? cuda::default_cache_folder()
+                                                        : s.options.cache_dir + "/cubins");
+  DLCB_ASSIGN(s.modules, cuda::compile_modules(s.layout, {s.targets, s.options.threads, &cache}));
+  plan::set_entry_facts(*s.plan.program, s.modules.entries);
+  s.summary.cached_modules = s.modules.cached;
+  return ok();
+}
+
+Status emit_pass(PipelineState& s) {
+  if (!s.bundle) return ok();
+  DLCB_ASSIGN(const emit::EmitResult result, s.bundle->finish(s.modules));
   s.summary.bundle_bytes = result.bundle_bytes;
   s.summary.code_bytes = result.code_bytes;
   return ok();
@@ -180,8 +197,8 @@ std::string form_text(const PipelineState& s, Form form) {
     for (const kernel::Function& f : s.functions) text += "// " + f.name + "\n" + f.text + "\n";
     return text;
   }
-  return s.plan.program ? "steps: " + std::to_string(s.plan.program->steps.size()) + ", host instructions: " +
-                              std::to_string(s.plan.program->host->code.size()) + "\n"
+  return s.plan.program ? "steps: " + std::to_string(s.plan.program->steps.size()) +
+                              ", host instructions: " + std::to_string(s.plan.program->host->code.size()) + "\n"
                         : "";
 }
 

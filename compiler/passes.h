@@ -1,11 +1,13 @@
 // The state that passes hand on, and the passes of pipeline.def as functions of it.
 #pragma once
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cuda/modules.h"
+#include "emit/emit.h"
 #include "fuse/region.h"
 #include "graph/graph.h"
 #include "kernel/region.h"
@@ -29,14 +31,20 @@ struct PipelineState {
   std::vector<plan::PlannedStep> planned;
   std::vector<shape::Guard> guards;
   std::vector<kernel::Function> functions;  // unique by name, sorted
-  cuda::Modules modules;
+  cuda::ModuleLayout layout;
   plan::Plan plan;
+  std::future<Result<std::string>> model_digest;  // computed while the model is compiled
+  std::unique_ptr<emit::BundleFile> bundle;       // its weights are written while kernels compile
+  cuda::Modules modules;
   CompileSummary summary;
 };
 
 #define PASS(name, function, form, stage, holds) Status function(PipelineState& state);
 #include "pipeline.def"
 #undef PASS
+
+// What a bundle says of the model it was compiled from: a hash of the file. CannotOpen.
+Result<std::string> digest_of_file(const std::string& path);
 
 // The current form as text.
 std::string form_text(const PipelineState& state, Form form);

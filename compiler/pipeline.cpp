@@ -107,6 +107,8 @@ Status read_ir(PipelineState& s) {
 
 Status run_passes(PipelineState& s, std::string_view& running) {
   DLCB_TRY(check_options(s));
+  if (s.options.stop_after.empty() && !s.options.output_path.empty())
+    s.model_digest = std::async(std::launch::async, digest_of_file, s.options.model_path);
   std::string last;
   bool started = s.options.start_at.empty();
   if (!started) DLCB_TRY(read_ir(s));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -23,25 +22,29 @@ size_t module_count(size_t kernels) {
 }
 
 // Longest text first onto the lightest module; ties by name, so the partition is a function of the kernels alone.
-void partition(std::span<const KernelText> kernels, Effort effort, std::vector<std::vector<size_t>>& all) {
-  std::vector<size_t> order;
-  for (size_t k = 0; k < kernels.size(); ++k) {
-    if (kernels[k].effort == effort) order.push_back(k);
+void partition(std::span<const KernelText> kernels, Effort effort, ModuleLayout& layout) {
+  std::vector<const KernelText*> order;
+  for (const KernelText& k : kernels) {
+    if (k.effort == effort) order.push_back(&k);
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (kernels[a].text.size() != kernels[b].text.size()) return kernels[a].text.size() > kernels[b].text.size();
-    return kernels[a].name < kernels[b].name;
+  std::sort(order.begin(), order.end(), [](const KernelText* a, const KernelText* b) {
+    return a->text.size() != b->text.size() ? a->text.size() > b->text.size() : a->name < b->name;
   });
-  std::vector<std::vector<size_t>> parts(module_count(order.size()));
+  std::vector<std::vector<const KernelText*>> parts(module_count(order.size()));
   std::vector<size_t> weight(parts.size(), 0);
-  for (size_t k : order) {
+  for (const KernelText* k : order) {
     const size_t lightest = std::min_element(weight.begin(), weight.end()) - weight.begin();
     parts[lightest].push_back(k);
-    weight[lightest] += kernels[k].text.size();
+    weight[lightest] += k->text.size();
   }
   for (auto& part : parts) {
-    std::sort(part.begin(), part.end(), [&](size_t a, size_t b) { return kernels[a].name < kernels[b].name; });
-    all.push_back(std::move(part));
+    std::sort(part.begin(), part.end(), [](const KernelText* a, const KernelText* b) { return a->name < b->name; });
+    ModuleLayout::Module& module = layout.modules.emplace_back();
+    module.effort = effort;
+    for (const KernelText* k : part) {
+      module.source += k->text + "\n";
+      module.entries.push_back(k->name);
+    }
   }
 }
 
@@ -50,10 +53,6 @@ std::string cache_key(const std::string& program, const Target& target, Effort e
       version + '\0' + target.name() + '\0' + (effort == Effort::High ? "high" : "low") + '\0' + program;
   return hex(hash_bytes(everything));
 }
-
-struct Job {
-  size_t target, module;
-};
 
 // Runs fn(0..count-1) on up to `threads` threads; returns when all are done.
 template <class Fn>
@@ -69,79 +68,91 @@ void parallel_for(size_t count, int threads, Fn fn) {
   for (std::thread& t : pool) t.join();
 }
 
-Status collect_entries(Modules& modules, std::span<const KernelText> kernels,
-                       const std::vector<std::vector<size_t>>& parts) {
-  for (size_t m = 0; m < parts.size(); ++m) {
-    const std::vector<char>& image = modules.cubins[0][m];
+Status collect_entries(const ModuleLayout& layout, Modules& out) {
+  for (size_t m = 0; m < layout.modules.size(); ++m) {
+    const std::vector<char>& image = out.cubins[0][m];
     DLCB_ASSIGN(std::vector<KernelInfo> infos,
                 read_cubin({reinterpret_cast<const std::byte*>(image.data()), image.size()}));
-    for (size_t k : parts[m]) {
-      const auto info =
-          std::find_if(infos.begin(), infos.end(), [&](const KernelInfo& i) { return i.name == kernels[k].name; });
-      DLCB_CHECK(info != infos.end(), kernels[k].name + " is missing from its cubin");
-      modules.entries.push_back({kernels[k].name, static_cast<uint32_t>(m), static_cast<uint32_t>(info->registers),
-                                 static_cast<uint32_t>(info->shared_bytes), static_cast<uint32_t>(info->stack_bytes),
-                                 static_cast<uint32_t>(info->instructions), static_cast<uint32_t>(info->max_threads)});
+    for (const std::string& name : layout.modules[m].entries) {
+      const auto info = std::find_if(infos.begin(), infos.end(), [&](const KernelInfo& i) { return i.name == name; });
+      DLCB_CHECK(info != infos.end(), name + " is missing from its cubin");
+      out.entries.push_back({name, static_cast<uint32_t>(info->registers), static_cast<uint32_t>(info->shared_bytes),
+                             static_cast<uint32_t>(info->stack_bytes), static_cast<uint32_t>(info->instructions),
+                             static_cast<uint32_t>(info->max_threads)});
     }
   }
   return ok();
 }
 
-}  // namespace
+// One program for one target, from the cache or from NVRTC.
+class Compiler {
+ public:
+  Compiler(const ModuleLayout& layout, const CompileSettings& settings, std::string version, Modules& out)
+      : layout_(layout), settings_(settings), version_(std::move(version)), out_(out) {}
 
-Result<Modules> compile_modules(std::span<const KernelText> kernels, const CompileSettings& settings) {
-  Modules modules;
-  if (kernels.empty()) return modules;
-  DLCB_ASSIGN(const std::string version, nvrtc_version());
-  std::vector<std::vector<size_t>> parts;
-  partition(kernels, Effort::High, parts);
-  const size_t high = parts.size();
-  partition(kernels, Effort::Low, parts);
-  for (const auto& part : parts) {
-    std::string source;
-    for (size_t k : part) source += kernels[k].text + "\n";
-    modules.sources.push_back(std::move(source));
-  }
-  modules.cubins.assign(settings.targets.size(), std::vector<std::vector<char>>(parts.size()));
-
-  std::mutex mutex;
-  std::optional<Diagnostic> failure;
-  auto compile = [&](const Job& job) {
-    const Target& target = settings.targets[job.target];
-    const Effort effort = kernels[parts[job.module][0]].effort;
-    const std::string program = std::string(kPreludeText) + modules.sources[job.module];
-    const std::string key = cache_key(program, target, effort, version);
-    std::vector<char>& image = modules.cubins[job.target][job.module];
-    if (settings.cache) {
-      if (auto hit = settings.cache->find(key)) {
+  void compile(size_t target, size_t module) {
+    const ModuleLayout::Module& m = layout_.modules[module];
+    const std::string program = std::string(kPreludeText) + m.source;
+    const std::string key = cache_key(program, settings_.targets[target], m.effort, version_);
+    std::vector<char>& image = out_.cubins[target][module];
+    if (settings_.cache) {
+      if (auto hit = settings_.cache->find(key)) {
         image = *std::move(hit);
-        std::lock_guard lock(mutex);
-        ++modules.cached;
+        std::lock_guard lock(mutex_);
+        ++out_.cached;
         return;
       }
     }
-    auto cubin = compile_to_cubin(program, target, effort);
-    std::lock_guard lock(mutex);
+    auto cubin = compile_to_cubin(program, settings_.targets[target], m.effort);
+    std::lock_guard lock(mutex_);
     if (!cubin) {
-      if (!failure) failure = std::move(cubin.error());
+      if (!failure_) failure_ = std::move(cubin.error());
       return;
     }
     image = *std::move(cubin);
-    ++modules.compiled;
-    if (settings.cache) settings.cache->store(key, image);
-  };
-  auto compile_range = [&](size_t first, size_t count) {
-    parallel_for(settings.targets.size() * count, settings.threads, [&](size_t i) {
-      compile({i / count, first + i % count});
-    });
-  };
+    ++out_.compiled;
+    if (settings_.cache) settings_.cache->store(key, image);
+  }
+
+  std::optional<Diagnostic>& failure() { return failure_; }
+
+ private:
+  const ModuleLayout& layout_;
+  const CompileSettings& settings_;
+  const std::string version_;
+  Modules& out_;
+  std::mutex mutex_;
+  std::optional<Diagnostic> failure_;
+};
+
+}  // namespace
+
+ModuleLayout arrange_modules(std::span<const KernelText> kernels) {
+  ModuleLayout layout;
+  for (Effort effort : {Effort::High, Effort::Low}) partition(kernels, effort, layout);
+  return layout;
+}
+
+Result<Modules> compile_modules(const ModuleLayout& layout, const CompileSettings& settings) {
+  Modules out;
+  if (layout.modules.empty()) return out;
+  DLCB_ASSIGN(std::string version, nvrtc_version());
+  const size_t count = layout.modules.size();
+  out.cubins.assign(settings.targets.size(), std::vector<std::vector<char>>(count));
+  Compiler compiler(layout, settings, std::move(version), out);
   // NVRTC's low effort stays in force, in part, for what the process compiles after it: high effort must be done
   // before.
-  compile_range(0, high);
-  compile_range(high, parts.size() - high);
-  if (failure) return *std::move(failure);
-  DLCB_TRY(collect_entries(modules, kernels, parts));
-  return modules;
+  for (Effort effort : {Effort::High, Effort::Low}) {
+    std::vector<size_t> modules;
+    for (size_t m = 0; m < count; ++m) {
+      if (layout.modules[m].effort == effort) modules.push_back(m);
+    }
+    parallel_for(settings.targets.size() * modules.size(), settings.threads,
+                 [&](size_t i) { compiler.compile(i / modules.size(), modules[i % modules.size()]); });
+  }
+  if (compiler.failure()) return *std::move(compiler.failure());
+  DLCB_TRY(collect_entries(layout, out));
+  return out;
 }
 
 }  // namespace dlcb::cuda

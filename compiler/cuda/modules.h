@@ -19,16 +19,28 @@ struct KernelText {
   Effort effort = Effort::High;
 };
 
+// Which kernels share a program: a function of the kernels alone, so that plans can name entries before anything is
+// compiled.
+struct ModuleLayout {
+  struct Module {
+    std::string source;                // without the prelude
+    Effort effort = Effort::High;      // of all its kernels
+    std::vector<std::string> entries;  // as in the source
+  };
+  std::vector<Module> modules;
+};
+
+// Names must be unique.
+ModuleLayout arrange_modules(std::span<const KernelText> kernels);
+
 struct EntryFacts {
   std::string name;
-  uint32_t module = 0;
   uint32_t registers = 0, shared_bytes = 0, stack_bytes = 0, instructions = 0, max_threads = 0;  // of the first target
 };
 
 struct Modules {
-  std::vector<std::string> sources;                    // one per module, without the prelude
   std::vector<std::vector<std::vector<char>>> cubins;  // [target][module]
-  std::vector<EntryFacts> entries;                     // sorted by module, then as in the source
+  std::vector<EntryFacts> entries;                     // of one module after the other, as in the layout
   int compiled = 0, cached = 0;                        // programs
 };
 
@@ -38,7 +50,7 @@ struct CompileSettings {
   const Cache* cache = nullptr;
 };
 
-// Names must be unique. No kernels: no modules, and NVRTC is not needed.
-Result<Modules> compile_modules(std::span<const KernelText> kernels, const CompileSettings& settings);
+// An empty layout needs no NVRTC.
+Result<Modules> compile_modules(const ModuleLayout& layout, const CompileSettings& settings);
 
 }  // namespace dlcb::cuda

@@ -2,6 +2,11 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <optional>
+
 #include "base/file.h"
 #include "bundle_format/verify.h"
 #include "bundle_format/writer.h"
@@ -17,6 +22,7 @@ class AtomicSink : public bundle::Sink {
   explicit AtomicSink(AtomicFile& file) : file_(file) {}
   bundle::Error write_at(uint64_t offset, std::span<const uint8_t> bytes) override {
     static constexpr uint8_t kZeros[4096] = {};
+    if (cancelled_.load()) return {bundle::Fault::CannotWrite, "cancelled"};
     while (file_.size() < offset) {
       if (auto s = file_.write(kZeros, std::min<uint64_t>(sizeof(kZeros), offset - file_.size())); !s)
         return keep(std::move(s.error()));
@@ -30,59 +36,91 @@ class AtomicSink : public bundle::Sink {
     }
     return {};
   }
-  std::optional<Diagnostic> failure;
+
+  // From another thread: the next write fails.
+  void cancel() { cancelled_.store(true); }
+  // Why writing ended with `error`.
+  Diagnostic diagnostic(const bundle::Error& error) {
+    DLCB_CHECK(failure_.has_value(), "bundle writer: " + error.message);
+    return *std::move(failure_);
+  }
 
  private:
   bundle::Error keep(Diagnostic d) {
     bundle::Error error{bundle::Fault::CannotWrite, message(d)};
-    failure = std::move(d);
+    failure_ = std::move(d);
     return error;
   }
+
   AtomicFile& file_;
+  std::optional<Diagnostic> failure_;
+  std::atomic<bool> cancelled_ = false;
 };
 
 std::span<const uint8_t> as_bytes(const std::vector<char>& v) {
   return {reinterpret_cast<const uint8_t*>(v.data()), v.size()};
 }
 
-bundle::Error add_entries(const EmitInput& in, bundle::BundleWriter& writer,
-                          const flatbuffers::FlatBufferBuilder& program, const WeightPieces& weights,
-                          EmitResult& result) {
-  if (auto e = writer.add("manifest.json", manifest_json(in))) return e;
-  if (auto e = writer.add("program.fb", std::span<const uint8_t>(program.GetBufferPointer(), program.GetSize())))
+}  // namespace
+
+struct BundleFile::Writing {
+  Writing(const EmitInput& in, AtomicFile opened)
+      : input(in), weights(weight_pieces(*in.plan)), file(std::move(opened)), sink(file), writer(sink) {}
+
+  bundle::Error add_rest(const cuda::Modules& modules);
+
+  const EmitInput input;
+  const WeightPieces weights;
+  AtomicFile file;
+  AtomicSink sink;
+  bundle::BundleWriter writer;
+  std::future<bundle::Error> weights_written;
+  EmitResult result;
+};
+
+bundle::Error BundleFile::Writing::add_rest(const cuda::Modules& modules) {
+  flatbuffers::FlatBufferBuilder builder(1 << 16);
+  builder.Finish(fb::Program::Pack(builder, input.plan->program.get()), fb::ProgramIdentifier());
+  if (auto e = writer.add("program.fb", std::span<const uint8_t>(builder.GetBufferPointer(), builder.GetSize())))
     return e;
-  for (uint32_t m = 0; m < in.modules->sources.size(); ++m) {
-    if (in.strip_sources) break;
-    if (auto e = writer.add(bundle::source_name(m), in.modules->sources[m])) return e;
+  const uint32_t count = static_cast<uint32_t>(input.layout->modules.size());
+  for (uint32_t m = 0; m < count && !input.strip_sources; ++m) {
+    if (auto e = writer.add(bundle::source_name(m), input.layout->modules[m].source)) return e;
   }
-  for (size_t t = 0; t < in.targets.size(); ++t) {
-    for (uint32_t m = 0; m < in.modules->sources.size(); ++m) {
-      const std::vector<char>& cubin = in.modules->cubins[t][m];
+  for (size_t t = 0; t < input.targets.size(); ++t) {
+    for (uint32_t m = 0; m < count; ++m) {
+      const std::vector<char>& cubin = modules.cubins[t][m];
       result.code_bytes += cubin.size();
-      if (auto e = writer.add(bundle::cubin_name(m, in.targets[t].name()), as_bytes(cubin))) return e;
+      if (auto e = writer.add(bundle::cubin_name(m, input.targets[t].name()), as_bytes(cubin))) return e;
     }
   }
-  if (auto e = writer.add("weights.bin", weights.pieces)) return e;
   return writer.finish();
 }
 
-}  // namespace
+BundleFile::BundleFile(std::unique_ptr<Writing> writing) : writing_(std::move(writing)) {}
 
-Result<EmitResult> write_bundle(const EmitInput& in, const std::string& path) {
-  flatbuffers::FlatBufferBuilder builder(1 << 16);
-  builder.Finish(fb::Program::Pack(builder, in.plan->program.get()), fb::ProgramIdentifier());
-  const WeightPieces weights = weight_pieces(*in.plan);
+BundleFile::~BundleFile() {
+  writing_->sink.cancel();
+  if (writing_->weights_written.valid()) writing_->weights_written.wait();
+}
+
+Result<std::unique_ptr<BundleFile>> BundleFile::begin(const EmitInput& in, const std::string& path) {
   DLCB_ASSIGN(AtomicFile file, AtomicFile::create(path));
-  AtomicSink sink(file);
-  bundle::BundleWriter writer(sink);
-  EmitResult result;
-  if (auto e = add_entries(in, writer, builder, weights, result)) {
-    if (sink.failure) return *std::move(sink.failure);
-    DLCB_CHECK(false, "bundle writer: " + e.message);
-  }
-  result.bundle_bytes = file.size();
-  DLCB_TRY(file.commit());
-  return result;
+  auto writing = std::make_unique<Writing>(in, std::move(file));
+  if (auto e = writing->writer.add("manifest.json", manifest_json(in))) return writing->sink.diagnostic(e);
+  writing->weights_written =
+      std::async(std::launch::async, [w = writing.get()] { return w->writer.add("weights.bin", w->weights.pieces); });
+  return std::unique_ptr<BundleFile>(new BundleFile(std::move(writing)));
+}
+
+Result<EmitResult> BundleFile::finish(const cuda::Modules& modules) {
+  Writing& w = *writing_;
+  bundle::Error error = w.weights_written.get();
+  if (!error) error = w.add_rest(modules);
+  if (error) return w.sink.diagnostic(error);
+  w.result.bundle_bytes = w.file.size();
+  DLCB_TRY(w.file.commit());
+  return w.result;
 }
 
 }  // namespace dlcb::emit

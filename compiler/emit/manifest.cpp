@@ -35,12 +35,7 @@ std::string manifest_json(const EmitInput& in) {
   const fb::ProgramT& program = *in.plan->program;
   Json kernels = Json::array();
   for (const auto& e : program.entries) {
-    kernels.push_back({{"name", e->name},
-                       {"module", e->module_},
-                       {"registers", e->registers},
-                       {"instructions", e->instructions},
-                       {"shared_bytes", e->shared_bytes},
-                       {"stack_bytes", e->stack_bytes}});
+    kernels.push_back({{"name", e->name}, {"module", e->module_}});
   }
   Json symbols = Json::array();
   for (const auto& s : program.symbols) symbols.push_back(s->text);

@@ -67,6 +67,7 @@ class Planner {
   std::unique_ptr<Buffers> buffers_;
   std::vector<uint32_t> position_;  // program step of each planned step
   std::vector<std::vector<ReadGroup>> reads_after_;
+  std::unordered_map<std::string, uint32_t> entry_number_;
   uint32_t first_copy_ = 0;
   std::unordered_set<uint32_t> called_;  // symbols of called_dim already defined
 };
@@ -200,10 +201,9 @@ std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint3
   for (const kernel::Variant& v : kernel.variants) {
     auto variant = std::make_unique<fb::VariantT>();
     variant->when = host_.boolean(v.when);
-    const auto entry = std::find_if(in_.modules->entries.begin(), in_.modules->entries.end(),
-                                    [&](const cuda::EntryFacts& e) { return e.name == v.entry; });
-    DLCB_CHECK(entry != in_.modules->entries.end(), "kernel " + v.entry + " was not compiled");
-    variant->entry = static_cast<uint32_t>(entry - in_.modules->entries.begin());
+    const auto entry = entry_number_.find(v.entry);
+    DLCB_CHECK(entry != entry_number_.end(), "kernel " + v.entry + " is in no module");
+    variant->entry = entry->second;
     for (Expr e : v.grid) variant->grid.push_back(host_.integer(e));
     for (Expr e : v.block) variant->block.push_back(host_.integer(e));
     variant->shared_bytes = host_.integer(v.shared_bytes);
@@ -348,22 +348,21 @@ void Planner::add_steps() {
 }
 
 void Planner::add_entries() {
-  for (const cuda::EntryFacts& e : in_.modules->entries) {
-    auto entry = std::make_unique<fb::EntryT>();
-    entry->name = e.name;
-    entry->module_ = e.module;
-    entry->registers = e.registers;
-    entry->shared_bytes = e.shared_bytes;
-    entry->stack_bytes = e.stack_bytes;
-    entry->instructions = e.instructions;
-    const auto function = std::find_if(in_.functions.begin(), in_.functions.end(),
-                                       [&](const kernel::Function& f) { return f.name == e.name; });
-    DLCB_CHECK(function != in_.functions.end(), "entry without function");
-    entry->max_threads = function->max_threads;
-    entry->syncs = function->syncs;
-    program_->entries.push_back(std::move(entry));
+  for (uint32_t m = 0; m < in_.modules->modules.size(); ++m) {
+    for (const std::string& name : in_.modules->modules[m].entries) {
+      auto entry = std::make_unique<fb::EntryT>();
+      entry->name = name;
+      entry->module_ = m;
+      const auto function = std::find_if(in_.functions.begin(), in_.functions.end(),
+                                         [&](const kernel::Function& f) { return f.name == name; });
+      DLCB_CHECK(function != in_.functions.end(), "entry without function");
+      entry->max_threads = function->max_threads;
+      entry->syncs = function->syncs;
+      entry_number_.emplace(name, static_cast<uint32_t>(program_->entries.size()));
+      program_->entries.push_back(std::move(entry));
+    }
   }
-  program_->modules = static_cast<uint32_t>(in_.modules->sources.size());
+  program_->modules = static_cast<uint32_t>(in_.modules->modules.size());
   for (const cuda::Target& t : in_.targets) program_->targets.push_back(t.name());
 }
 
@@ -386,8 +385,8 @@ Plan Planner::run() {
   for (size_t i = 0; i < buffers_->copies().size(); ++i)
     buffers_->touch_number(buffers_->copies()[i].from, first_copy_ + static_cast<uint32_t>(i));
   add_guards();
-  add_steps();
   add_entries();
+  add_steps();
   program_->tf32_matmul = in_.tf32_matmul;
   program_->host = host_.finish();
   Plan plan;
@@ -405,6 +404,18 @@ Result<Plan> make_plan(const PlanInput& input) {
   Planner first(input, {});
   first.run();
   return Planner(input, first.constants()).run();
+}
+
+void set_entry_facts(fb::ProgramT& program, std::span<const cuda::EntryFacts> facts) {
+  DLCB_CHECK(facts.size() == program.entries.size(), "compiled entries are not those of the plan");
+  for (size_t i = 0; i < facts.size(); ++i) {
+    fb::EntryT& entry = *program.entries[i];
+    DLCB_CHECK(entry.name == facts[i].name, "compiled entries are not those of the plan");
+    entry.registers = facts[i].registers;
+    entry.shared_bytes = facts[i].shared_bytes;
+    entry.stack_bytes = facts[i].stack_bytes;
+    entry.instructions = facts[i].instructions;
+  }
 }
 
 }  // namespace dlcb::plan

@@ -39,7 +39,7 @@ struct PlanInput {
   const graph::Graph* graph;
   std::span<const PlannedStep> steps;
   std::span<const shape::Guard> guards;
-  const cuda::Modules* modules;
+  const cuda::ModuleLayout* modules;  // entries are numbered as they stand in it
   std::span<const cuda::Target> targets;
   std::span<const kernel::Function> functions;  // for what cubins do not say (barriers)
   bool tf32_matmul = false;
@@ -51,6 +51,9 @@ struct Plan {
   uint64_t weight_bytes = 0;
 };
 
+// Needs no compiled code: kernels may compile while the weights of the plan are already being written.
 Result<Plan> make_plan(const PlanInput& input);
+// What compilation found out about each entry (registers, instructions ...).
+void set_entry_facts(fb::ProgramT& program, std::span<const cuda::EntryFacts> facts);
 
 }  // namespace dlcb::plan

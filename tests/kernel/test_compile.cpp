@@ -18,7 +18,7 @@ std::vector<cuda::EntryFacts> compile(std::span<const Compiled> cases) {
       if (std::ranges::find(texts, f.name, &cuda::KernelText::name) == texts.end()) texts.push_back({f.name, f.text});
     }
   }
-  auto modules = cuda::compile_modules(texts, {{*cuda::parse_target("sm_90")}, 0, nullptr});
+  auto modules = cuda::compile_modules(cuda::arrange_modules(texts), {{*cuda::parse_target("sm_90")}, 0, nullptr});
   if (!modules) FAIL(message(modules.error()));
   return modules->entries;
 }
