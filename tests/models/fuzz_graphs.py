@@ -670,8 +670,8 @@ class Runner:
         reference = self.reference(folder)
         if reference:
             return [("reference", reference)]
-        tool = pathlib.Path(self.args.bin)
-        done = subprocess.run([tool / "dlcbc", folder / "m.onnx", "-o", folder / "m.dlcb", "--verify-each"], capture_output=True, text=True, timeout=600)
+        tool, flags = pathlib.Path(self.args.bin), ["--stand-ins"] if self.args.no_libraries else []
+        done = subprocess.run([tool / "dlcbc", folder / "m.onnx", "-o", folder / "m.dlcb", "--verify-each", *flags], capture_output=True, text=True, timeout=600)
         if done.returncode:
             return [("compile", f"exit {done.returncode}: {first_line(done.stderr)}")]
         faults = []
@@ -694,7 +694,8 @@ class Runner:
         want = {n[4:]: a for n, a in want.items() if n.startswith("off:")}
         if not want:
             return []
-        cmd = [tool / "dlcb-run", folder / "m.dlcb", "--device", "sim", "--output", folder / str(call) / "out"]
+        cmd = [tool / "dlcb-run", folder / "m.dlcb", "--device", self.args.device, "--tf32", "off", "--output", folder / str(call) / "out"]
+        cmd += ["--no-libraries"] if self.args.no_libraries else []
         for n, a in feeds.items():
             np.save(folder / str(call) / f"{n}.npy", a)
             cmd += ["--input", f"{n}=@{folder / str(call) / n}.npy"]
@@ -729,6 +730,8 @@ class Runner:
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--bin", required=True, help="folder of dlcbc and dlcb-run")
+    ap.add_argument("--device", choices=("sim", "cuda"), default="sim")
+    ap.add_argument("--no-libraries", action="store_true", help="generated kernels only")
     ap.add_argument("--seed", type=int, default=0)
     ap.add_argument("--count", type=int, default=20)
     ap.add_argument("--parts", type=int, default=5)
