@@ -130,23 +130,29 @@ class Checks:
         torch.cuda.synchronize()
         wrong = []
 
-        def work(index):
+        def calls(index):
             context, stream = model.another(), torch.cuda.Stream()
             with torch.cuda.stream(stream):
                 for i in range(100):
                     k = (index + i) % len(inputs)
                     got = context(inputs[k])[0]
                     if not torch.allclose(got, wanted[k], rtol=1e-5, atol=1e-6):
-                        wrong.append((index, i))
+                        wrong.append(f"call {i} of thread {index}")
             stream.synchronize()
             context.close()
+
+        def work(index):
+            try:
+                calls(index)
+            except RuntimeError as error:
+                wrong.append(str(error))
 
         threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
         for t in threads:
             t.start()
         for t in threads:
             t.join()
-        assert not wrong, f"{len(wrong)} of 800 calls were wrong"
+        assert not wrong, wrong[:5]
         model.close()
 
     def graphs_follow_shapes_and_addresses(self):

@@ -17,6 +17,16 @@ Besides the guards listed, every model checks that each tensor has fewer than 2^
 """
 
 
+GPU = """
+## On a GPU
+
+{title}; `check_models.py --device cuda --results FILE` makes `bench/results/{file}`. The shapes are those below, each run
+with TF32 off and on (for convolutions and matrix products). TF32's noise: how far onnxruntime's result moves when the
+operands of its products are rounded to TF32. Limits: 1e-3 and 1e-2, or three times the noise where that is more.
+
+"""
+
+
 def megabytes(count):
     return f"{count / 1e6:.2f}"
 
@@ -69,18 +79,13 @@ def on_gpu():
     rows = []
     for name, numbers in record["models"].items():
         compared = [row for row in numbers if "error" in row and "tf32" in row]
-        off, on = max(row["error"] for row in compared), max(row["tf32"]["error"] for row in compared)
-        before = [max(row["before"] for row in compared), max(row["tf32"]["before"] for row in compared)] if "before" in compared[0] else ["", ""]
-        rows.append([name, len(compared), f"{off:.1e}", f"{on:.1e}", f"{max(row['noise'] for row in compared):.1e}",
-                     *(f"{value:.1e}" if value != "" else "" for value in before)])
-    text = f"\n## On a GPU\n\n{record['device']}, driver {record['driver']}, {record['date']} (`bench/results/{files[-1].name}`); "
-    text += """made by `check_models.py --device cuda --results FILE`. The shapes are those below. Limits: 1e-3
-with TF32 off, 1e-2 with TF32 on for convolutions and matrix products, or three times the noise where that is above 3e-4. The last
-columns are for the tensor before the last operator.
-
-"""
-    header = ["model", "shapes", "worst error, TF32 off", "TF32 on", "noise", "before the last operator", "with TF32"]
-    return text + table(header, rows)
+        keys = ["error", "noise"] + (["before"] if "before" in compared[0] else [])
+        worst = [max(row[key] for row in rows) for key in keys for rows in (compared, [row["tf32"] for row in compared])]
+        rows.append([name, len(compared), *(f"{value:.1e}" for value in worst)])
+    title = f"{record['device']}, driver {record['driver']}, onnxruntime {record['onnxruntime']}, {record['date']}"
+    header = ["model", "shapes", "worst error", "with TF32", "noise", "TF32's noise", "before the last operator", "with TF32"]
+    rows = [row + [""] * (len(header) - len(row)) for row in rows]
+    return GPU.format(title=title, file=files[-1].name) + table(header, rows)
 
 
 def write(path, reports):

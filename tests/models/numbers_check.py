@@ -1,7 +1,8 @@
 """Compares outputs on the simulator or a GPU with onnxruntime's.
 
-The limit is 1e-3 of the norm, 1e-2 with TF32. Where onnxruntime itself, with its optimisations on, is further than 3e-4 from
-what it says without them, the limit is three times that noise, if that is more. A saturating last operator (the text
+The limit is 1e-3 of the norm. Where onnxruntime itself, with its optimisations on, is further than 3e-4 from what it says
+without them, the limit is three times that noise, if that is more. With TF32 the limit is 1e-2; the noise is then what
+onnxruntime's result moves by when operands of products are rounded to TF32 (tf32.py). A saturating last operator (the text
 detector's sigmoid on pictures without text) makes noise of rounding; the tensor before it is compared as well, by the plain
 limit.
 """
@@ -17,6 +18,7 @@ import build_check
 from onnx_file import field
 
 LIMITS = {"off": 1e-3, "on": 1e-2}  # by TF32
+NOISES = {"off": "on", "on": "tf32"}  # what onnxruntime's result without optimisations is compared with
 NOISE = 3e-4
 REFERENCE_TIMEOUT_S = 300
 RUN_TIMEOUT_S = 300
@@ -35,11 +37,11 @@ def distance(ours, theirs):
     return float(norm / max(numpy.linalg.norm(theirs), 1e-30)) if norm else 0.0
 
 
-def run_reference(model_file, folders):
+def run_reference(model_file, folders, *flags):
     """Where the process dies or hangs, the folder it was at counts as not taken, and the rest is run anew."""
     waiting = list(folders)
     while waiting:
-        command = [sys.executable, pathlib.Path(__file__).with_name("reference.py"), model_file, *waiting]
+        command = [sys.executable, pathlib.Path(__file__).with_name("reference.py"), model_file, *waiting, *flags]
         try:
             subprocess.run([str(word) for word in command], capture_output=True, timeout=REFERENCE_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -79,7 +81,8 @@ def compare(model, outputs, reference, where, tf32, context):
         if not context.expect(ours.shape == theirs.shape, f"{where}: {name} is {ours.shape}, not {theirs.shape}"):
             continue
         error = distance(ours, theirs)
-        noise = distance(reference[f"on:{name}"], theirs) if f"on:{name}" in reference.files else 0.0
+        other = f"{NOISES[tf32]}:{name}"
+        noise = distance(reference[other], theirs) if other in reference.files else 0.0
         limit = max(LIMITS[tf32], 3 * noise if noise > NOISE and name != model.tap else 0)
         context.expect(error <= limit, f"{where}: {name} differs by {error:.1e} of its norm, limit {limit:.1e}")
         if name == model.tap:
@@ -123,7 +126,13 @@ def check(model, context):
     for feeds, folder in zip(cases, folders):
         folder.mkdir(exist_ok=True)
         numpy.savez(folder / "feeds.npz", **feeds)
-    run_reference(source, folders)
+    flags = []
+    if context.device == "cuda":
+        import tf32 as rounding  # needs the onnx package
+
+        rounding.write(source, context.folder / "tf32.onnx")
+        flags = ["--tf32", context.folder / "tf32.onnx"]
+    run_reference(source, folders, *flags)
     rows = []
     for feeds, folder in zip(cases, folders):
         where = ", ".join(f"{name} {list(value.shape) if value.shape else value}" for name, value in feeds.items())
@@ -146,5 +155,5 @@ def describe(rows):
             yield f"{row['where']}: not compared, onnxruntime does not take it"
             continue
         before = f", before the last operator {row['before']:.1e}" if "before" in row else ""
-        tf32 = f", with TF32 {row['tf32']['error']:.1e}" if "tf32" in row else ""
+        tf32 = f", with TF32 {row['tf32']['error']:.1e} (noise {row['tf32']['noise']:.1e})" if "tf32" in row else ""
         yield f"{row['where']}: {row['error']:.1e}{tf32} (onnxruntime's noise {row['noise']:.1e}{before})"

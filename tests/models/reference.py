@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Runs onnxruntime on prepared inputs, in a process of its own: some models make it abort at some sizes.
 
-usage: reference.py MODEL FOLDER...    each FOLDER holds feeds.npz (arrays by input name); reference.npz is written beside
-it: "off:NAME" for each output with optimisations off, "on:NAME" with them on (left out where they make it fail).
+usage: reference.py MODEL FOLDER... [--tf32 MODEL]
+
+Each FOLDER holds feeds.npz (arrays by input name); reference.npz is written beside it: "off:NAME" for each output with
+optimisations off, "on:NAME" with them on (left out where they make it fail), "tf32:NAME" of the other model (tf32.py made it).
 A folder where onnxruntime does not take the input gets an empty reference.npz.
 """
+import argparse
 import pathlib
 import sys
 
@@ -20,11 +23,18 @@ def session(model, level):
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def main(model, *folders):
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model")
+    parser.add_argument("folders", nargs="+", type=pathlib.Path)
+    parser.add_argument("--tf32")
+    options = parser.parse_args()
     levels = onnxruntime.GraphOptimizationLevel
-    sessions = {"off": session(model, levels.ORT_DISABLE_ALL), "on": session(model, levels.ORT_ENABLE_ALL)}
+    sessions = {"off": session(options.model, levels.ORT_DISABLE_ALL), "on": session(options.model, levels.ORT_ENABLE_ALL)}
+    if options.tf32:
+        sessions["tf32"] = session(options.tf32, levels.ORT_DISABLE_ALL)
     names = [output.name for output in sessions["off"].get_outputs()]
-    for folder in map(pathlib.Path, folders):
+    for folder in options.folders:
         with numpy.load(folder / "feeds.npz") as file:
             feeds = {name: file[name] for name in file.files}
         results = {}
@@ -40,4 +50,4 @@ def main(model, *folders):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
