@@ -87,7 +87,7 @@ def write_results(path, options, reports):
     name, driver = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
     rows = {model: report["numbers"] for model, report in reports.items()}
     record = {"device": name, "driver": driver, "onnxruntime": onnxruntime.__version__, "date": str(datetime.date.today()),
-              "seed": options.seed, "models": rows}
+              "seed": options.seed, "note": options.note, "models": rows}
     path.write_text(json.dumps(record, indent=1) + "\n")
 
 
@@ -97,6 +97,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the programs, examples among them")
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
     parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="with --device cuda: write the numbers as JSON")
+    parser.add_argument("--note", default="", help="for the results: what else there is to know of them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--write-docs", type=pathlib.Path, metavar="FILE")

@@ -155,6 +155,29 @@ class Checks:
         assert not wrong, wrong[:5]
         model.close()
 
+    def a_second_device_serves_too(self):
+        if torch.cuda.device_count() < 2:
+            return "not checked, there is one"
+        self.refused(4, ("3 is needed",), None, "--device-index", 1, shape="2,4,48,192")
+        done = self.run("dlcb-run", self.bundle, "--device", "cuda", "--device-index", 1, "--input", "x=random[2,3,48,192]", "--bench", 20)
+        assert done.returncode == 0, done.stderr
+        models = [self.load(), self.load(device_index=1)]
+        for i in range(30):
+            x = torch.randn(*SHAPES[i % 3])
+            outputs = []
+            for index, model in enumerate(models):
+                with torch.cuda.device(index):
+                    outputs.append(model(x.cuda())[0].cpu())
+            assert torch.allclose(*outputs, rtol=1e-5, atol=1e-6), f"call {i}"
+        try:
+            models[1](torch.randn(*SHAPES[0], device="cuda:0"))
+            raise AssertionError("a tensor of another device was taken")
+        except dlcb.Refused as error:
+            said = str(error)
+        assert "on CUDA device 0, but the model was loaded on 1" in said, said
+        for model in models:
+            model.close()
+
     def graphs_follow_shapes_and_addresses(self):
         graphs, direct = self.load(graph_cache_entries=4), self.load(use_graphs=0)
         pools = [[torch.empty(shape, device="cuda") for _ in range(3)] for shape in SHAPES]

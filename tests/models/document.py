@@ -20,9 +20,11 @@ Besides the guards listed, every model checks that each tensor has fewer than 2^
 GPU = """
 ## On a GPU
 
-{title}; `check_models.py --device cuda --results FILE` makes `bench/results/{file}`. The shapes are those below, each run
-with TF32 off and on (for convolutions and matrix products). TF32's noise: how far onnxruntime's result moves when the
-operands of its products are rounded to TF32. Limits: 1e-3 and 1e-2, or three times the noise where that is more.
+{title}
+(`bench/results/{file}`, made by `check_models.py --device cuda --results FILE`).
+The shapes are those below, each run with TF32 off and on (for convolutions and matrix products). TF32's noise: how far
+onnxruntime's result moves when the operands of its products are rounded to TF32. Limits: 1e-3 and 1e-2, or three times the
+noise where that is more.
 
 """
 
@@ -80,9 +82,11 @@ def on_gpu():
     for name, numbers in record["models"].items():
         compared = [row for row in numbers if "error" in row and "tf32" in row]
         keys = ["error", "noise"] + (["before"] if "before" in compared[0] else [])
-        worst = [max(row[key] for row in rows) for key in keys for rows in (compared, [row["tf32"] for row in compared])]
+        modes = (compared, [row["tf32"] for row in compared])
+        worst = [max(row[key] for row in mode) for key in keys for mode in modes]
         rows.append([name, len(compared), *(f"{value:.1e}" for value in worst)])
     title = f"{record['device']}, driver {record['driver']}, onnxruntime {record['onnxruntime']}, {record['date']}"
+    title += f"; {record['note']}" if record["note"] else ""
     header = ["model", "shapes", "worst error", "with TF32", "noise", "TF32's noise", "before the last operator", "with TF32"]
     rows = [row + [""] * (len(header) - len(row)) for row in rows]
     return GPU.format(title=title, file=files[-1].name) + table(header, rows)
