@@ -22,7 +22,7 @@ except ImportError as missing:
 import onnx_file
 from numbers_check import distance
 
-LIMITS = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.5e-2, "f64": 1e-12, "i32": 0, "u8": 0}
+LIMITS = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.5e-2, "f64": 1e-12, "i32": 0, "i64": 0, "u8": 0}
 WORKING = {"f16": onnx_file.F16, "bf16": onnx_file.BF16}  # between Casts: the inputs and outputs are f32
 TIMEOUT_S = 600
 
@@ -32,7 +32,7 @@ class Model:
 
     def __init__(self, rng, dtype, literal):
         self.rng, self.dtype, self.literal = rng, dtype, literal
-        self.kind = numpy.dtype({"f64": "f8", "i32": "i4", "u8": "u1"}.get(dtype, "f4"))
+        self.kind = numpy.dtype({"f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1"}.get(dtype, "f4"))
         self.nodes, self.inputs, self.constants, self.outputs = [], [], {}, {}
         self.shapes = {}  # input -> its shape in each call
         self.count = 0
@@ -191,12 +191,12 @@ def build(rng, dtype, literal, count):
         add_bytes_product(m)
         return m
     for _ in range(count):
-        for kind in CONVOLUTIONS if dtype != "i32" else ():
+        for kind in CONVOLUTIONS if m.kind.kind == "f" else ():
             add_convolution(m, kind)
         for form in PRODUCTS:
             add_product(m, form)
     add_empty_product(m)
-    if dtype != "i32":
+    if m.kind.kind == "f":
         add_empty_convolution(m)
     return m
 
