@@ -17,6 +17,7 @@ int cost_of(Fn fn) {
     case Fn::Rsqrt:
     case Fn::Reciprocal:
     case Fn::Div:
+    case Fn::DivExact:
     case Fn::Sigmoid:
       return 8;
     case Fn::Erf:

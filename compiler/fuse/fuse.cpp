@@ -7,6 +7,7 @@
 
 #include "fuse/address.h"
 #include "fuse/cost.h"
+#include "fuse/exact.h"
 #include "fuse/order.h"
 
 namespace dlcb::fuse {
@@ -25,12 +26,13 @@ constexpr int kBroadcastCheap = 16;    // instructions that may be repeated for 
 constexpr int kMaxInstructions = 160;  // of one kernel body: beyond, registers and compile time suffer
 constexpr size_t kMaxTensors = 12;
 
-// A region under construction. `loads` is recomputed whenever the bodies change.
+// A region under construction. Its inputs are found anew whenever the bodies change.
 struct Building {
   Region region;
   std::vector<NodeId> nodes;  // latest first
   sym::Expr predicate;
   Schedule schedule = Schedule::None;
+  std::vector<ValueId> needs;  // of regions that are in place; see Fuser::needs
 };
 
 class Fuser {
@@ -54,10 +56,12 @@ class Fuser {
   bool fits(Building& b);
   bool worth_inlining(const Building& b, ValueId v, const Cost& cost);
   void refresh_inputs(Building& b);
+  Building put(size_t r, Building b);
   std::vector<size_t> consumers(ValueId v) const;
   std::vector<ValueId> needs(const Building& b) const;
   std::vector<ValueId> needs(const Claim& claim) const;
   bool reaches(size_t from_region, size_t to_region) const;
+  uint32_t latest_node(const Building& b) const;
   Tensor tensor(ValueId v) const;
 
   Graph& graph_;
@@ -65,6 +69,10 @@ class Fuser {
   std::span<const Claim> claims_;
   const Classify& classify_;
   std::vector<Building> regions_;
+  std::unordered_map<uint32_t, std::vector<size_t>> readers_;  // value -> regions that load it, ascending
+  std::unordered_map<uint32_t, size_t> writer_;                // value -> region that stores it
+  std::vector<std::vector<ValueId>> claim_needs_;
+  bool host_waits_ = false;  // the host reads something that is computed
   std::vector<bool> materialized_;
   std::unordered_map<uint32_t, size_t> claim_of_node_;
   std::unordered_set<uint32_t> caller_tensors_;
@@ -108,20 +116,36 @@ void Fuser::mark_materialized() {
     mark(v);
     caller_tensors_.insert(v.id);
   }
-  for (const graph::HostRead& read : graph_.host_reads) mark(read.value);
+  for (const graph::HostRead& read : graph_.host_reads) {
+    mark(read.value);
+    host_waits_ |= graph_.value(read.value).producer.valid();
+  }
   for (size_t c = 0; c < claims_.size(); ++c) {
     for (NodeId n : claims_[c].nodes) claim_of_node_[n.id] = c;
     for (ValueId v : operands_of(claims_[c])) mark(v);
+    claim_needs_.push_back(needs(claims_[c]));
   }
 }
 
-std::vector<size_t> Fuser::consumers(ValueId v) const {
-  std::vector<size_t> found;
-  for (size_t r = 0; r < regions_.size(); ++r) {
-    const auto& inputs = regions_[r].region.inputs;
-    if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& t) { return t.value == v; })) found.push_back(r);
+// The one place where regions change. Returns what was there.
+Building Fuser::put(size_t r, Building b) {
+  if (r == regions_.size()) regions_.emplace_back();
+  for (const Tensor& t : regions_[r].region.inputs) std::erase(readers_[t.value.id], r);
+  for (const Output& o : regions_[r].region.outputs) writer_.erase(o.tensor.value.id);
+  b.needs = needs(b);
+  std::swap(regions_[r], b);
+  const Building& now = regions_[r];
+  for (const Tensor& t : now.region.inputs) {
+    std::vector<size_t>& list = readers_[t.value.id];
+    list.insert(std::upper_bound(list.begin(), list.end(), r), r);
   }
-  return found;
+  for (const Output& o : now.region.outputs) writer_[o.tensor.value.id] = r;
+  return b;
+}
+
+std::vector<size_t> Fuser::consumers(ValueId v) const {
+  const auto it = readers_.find(v.id);
+  return it == readers_.end() ? std::vector<size_t>() : it->second;
 }
 
 // What a region must wait for: tensors that it loads, and tensors that the host reads for its predicate or sizes.
@@ -142,25 +166,32 @@ std::vector<ValueId> Fuser::needs(const Claim& claim) const {
   return list;
 }
 
+// The last of the nodes whose results the region stores. All that it needs was made before, except what the host reads.
+uint32_t Fuser::latest_node(const Building& b) const {
+  uint32_t latest = 0;
+  for (const Output& o : b.region.outputs) latest = std::max(latest, graph_.value(o.tensor.value).producer.id);
+  return latest;
+}
+
 // Whether region `to` needs, directly or through others, a value that region `from` stores.
 bool Fuser::reaches(size_t from, size_t to) const {
-  std::unordered_map<uint32_t, size_t> region_of;
-  for (size_t r = 0; r < regions_.size(); ++r) {
-    for (const Output& o : regions_[r].region.outputs) region_of[o.tensor.value.id] = r;
-  }
+  uint32_t first = UINT32_MAX;  // what was made before this node cannot need `from`
+  for (const Output& o : regions_[from].region.outputs)
+    first = std::min(first, graph_.value(o.tensor.value).producer.id);
+  if (host_waits_) first = 0;
   std::unordered_set<uint32_t> seen;
-  std::vector<ValueId> work = needs(regions_[to]);
+  std::vector<ValueId> work = regions_[to].needs;
   while (!work.empty()) {
     const ValueId v = work.back();
     work.pop_back();
     if (!seen.insert(v.id).second) continue;
-    std::vector<ValueId> more;
-    if (auto it = region_of.find(v.id); it != region_of.end()) {
+    const NodeId producer = graph_.value(v).producer;
+    std::span<const ValueId> more;
+    if (const auto it = writer_.find(v.id); it != writer_.end()) {
       if (it->second == from) return true;
-      more = needs(regions_[it->second]);
-    } else if (const NodeId producer = graph_.value(v).producer;
-               producer.valid() && claim_of_node_.contains(producer.id)) {
-      more = needs(claims_[claim_of_node_.at(producer.id)]);
+      if (latest_node(regions_[it->second]) > first) more = regions_[it->second].needs;
+    } else if (producer.valid() && producer.id > first && claim_of_node_.contains(producer.id)) {
+      more = claim_needs_[claim_of_node_.at(producer.id)];
     }
     work.insert(work.end(), more.begin(), more.end());
   }
@@ -233,7 +264,7 @@ bool Fuser::try_inline(ValueId v) {
       return false;
     }
   }
-  for (size_t i = 0; i < users.size(); ++i) regions_[users[i]] = std::move(merged[i]);
+  for (size_t i = 0; i < users.size(); ++i) put(users[i], std::move(merged[i]));
   return true;
 }
 
@@ -255,9 +286,9 @@ bool Fuser::try_extra_output(ValueId v) {
     merged.region.outputs.push_back({tensor(v), def.index, def.body});
     refresh_inputs(merged);
     if (!fits(merged)) continue;
-    const Building saved = std::exchange(regions_[r], std::move(merged));
+    Building saved = put(r, std::move(merged));
     if (!reaches(r, r)) return true;  // a library call or a read by the host may come between v and this region
-    regions_[r] = saved;
+    put(r, std::move(saved));
   }
   return false;
 }
@@ -270,7 +301,7 @@ void Fuser::own_region(ValueId v) {
   b.predicate = graph_.node(graph_.value(v).producer).predicate;
   refresh_inputs(b);
   b.schedule = classify_(b.region);
-  regions_.push_back(std::move(b));
+  put(regions_.size(), std::move(b));
 }
 
 Status Fuser::place(ValueId v) {
@@ -293,6 +324,7 @@ Status Fuser::place(ValueId v) {
 }
 
 Result<std::vector<Step>> Fuser::run() {
+  make_divisions_exact(graph_);
   mark_materialized();
   for (uint32_t n = graph_.node_count(); n-- > 0;) {
     const Node& node = graph_.node(NodeId{n});

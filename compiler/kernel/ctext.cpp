@@ -209,6 +209,8 @@ std::string float_binary(Fn fn, DType t, const std::string& a, const std::string
       return fmt::format("{} * {}", a, b);
     case Fn::Div:
       return fmt::format("{}({}, {})", math(t, "divf_"), a, b);
+    case Fn::DivExact:
+      return fmt::format("{}({}, {})", math(t, "div_exactf_"), a, b);
     case Fn::Pow:
       return fmt::format("{}({}, {})", math(t, "powf_"), a, b);
     case Fn::Rem:

@@ -122,6 +122,8 @@ DLCB_DEVICE float divf_(float x, float y) {  // within 2 ulp over the full range
   return r;
 }
 DLCB_DEVICE double d_divf_(double x, double y) { return x / y; }
+DLCB_DEVICE float div_exactf_(float x, float y) { return __fdiv_rn(x, y); }
+DLCB_DEVICE double d_div_exactf_(double x, double y) { return x / y; }
 DLCB_DEVICE float fmaf_(float x, float y, float z) { return fmaf(x, y, z); }
 DLCB_DEVICE double d_fmaf_(double x, double y, double z) { return fma(x, y, z); }
 // exp and erf for results that are rounded to 16 bits: relative error of exp below 2^-20, absolute error of erf below 2.4e-5.

@@ -13,11 +13,11 @@ namespace dlcb::ops {
 namespace {
 
 constexpr std::string_view kFnNames[] = {
-    "neg",     "abs",   "sign",  "exp",  "log",   "sqrt",    "rsqrt",  "reciprocal", "erf",     "tanh",
-    "sigmoid", "sin",   "cos",   "tan",  "asin",  "acos",    "atan",   "sinh",       "cosh",    "asinh",
-    "acosh",   "atanh", "floor", "ceil", "round", "is_nan",  "is_inf", "not",        "bit_not", "add",
-    "sub",     "mul",   "div",   "mod",  "rem",   "pow",     "min",    "max",        "eq",      "ne",
-    "lt",      "le",    "and",   "or",   "xor",   "bit_and", "bit_or", "bit_xor",    "shl",     "shr"};
+    "neg",       "abs",  "sign",    "exp",    "log",     "sqrt", "rsqrt",   "reciprocal", "erf",   "tanh",  "sigmoid",
+    "sin",       "cos",  "tan",     "asin",   "acos",    "atan", "sinh",    "cosh",       "asinh", "acosh", "atanh",
+    "floor",     "ceil", "round",   "is_nan", "is_inf",  "not",  "bit_not", "add",        "sub",   "mul",   "div",
+    "div_exact", "mod",  "rem",     "pow",    "min",     "max",  "eq",      "ne",         "lt",    "le",    "and",
+    "or",        "xor",  "bit_and", "bit_or", "bit_xor", "shl",  "shr"};
 static_assert(std::size(kFnNames) == static_cast<size_t>(Fn::Shr) + 1);
 
 bool is_comparison(Fn fn) { return fn >= Fn::Eq && fn <= Fn::Le; }
@@ -237,6 +237,7 @@ static double binary_f(Fn fn, double a, double b) {
     case Fn::Mul:
       return a * b;
     case Fn::Div:
+    case Fn::DivExact:
       return a / b;
     case Fn::Rem:
       return std::fmod(a, b);

@@ -82,7 +82,8 @@ enum class Fn : uint8_t {
   Add,
   Sub,
   Mul,
-  Div,
+  Div,       // in kernels within 2 ulp
+  DivExact,  // of floats: correctly rounded, where what follows would make an error of 1 ulp large (fuse/exact.h)
   Mod,
   Rem,
   Pow,

@@ -162,6 +162,8 @@ DLCB_MATH1(log) DLCB_MATH1(sqrt) DLCB_MATH1(erf) DLCB_MATH1(tanh) DLCB_MATH1(sin
 DLCB_DEVICE double d_rsqrtf_(double x) { return 1. / sqrt(x); }
 DLCB_DEVICE float divf_(float x, float y) { return x / y; }
 DLCB_DEVICE double d_divf_(double x, double y) { return x / y; }
+DLCB_DEVICE float div_exactf_(float x, float y) { return x / y; }
+DLCB_DEVICE double d_div_exactf_(double x, double y) { return x / y; }
 DLCB_DEVICE float fmaf_(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 DLCB_DEVICE double d_fmaf_(double x, double y, double z) { return __builtin_fma(x, y, z); }
 // exp and erf for results that are rounded to 16 bits.
