@@ -9,8 +9,8 @@ namespace {
 
 std::vector<OpDef> join() {
   std::vector<OpDef> all;
-  for (auto family : {pointwise_ops, elementwise_ops, structure_ops, indexing_ops, reduction_ops, contraction_ops,
-                      pooling_ops, resize_ops, composite_ops}) {
+  for (auto family : {pointwise_ops, activation_ops, elementwise_ops, structure_ops, indexing_ops, reduction_ops,
+                      contraction_ops, pooling_ops, resize_ops, composite_ops}) {
     const auto ops = family();
     all.insert(all.end(), ops.begin(), ops.end());
   }

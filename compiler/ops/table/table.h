@@ -6,7 +6,8 @@
 
 namespace dlcb::ops {
 
-std::span<const OpDef> pointwise_ops();    // unary functions and activations
+std::span<const OpDef> pointwise_ops();  // unary functions
+std::span<const OpDef> activation_ops();
 std::span<const OpDef> elementwise_ops();  // two or more operands with broadcasting
 std::span<const OpDef> structure_ops();    // which element goes where
 std::span<const OpDef> indexing_ops();     // coordinates from data, elements from coordinates
