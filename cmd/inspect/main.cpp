@@ -1,7 +1,7 @@
 // dlcb-inspect: says what a bundle takes, checks, holds and does.
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.h"
 #include "cmd/common/bundle_error.h"
@@ -13,12 +13,11 @@ namespace dlcb::cmd {
 namespace {
 
 struct Flags {
-  std::string path, bindings, source;
+  std::string path, source;
+  std::optional<std::string> bindings;  // of --eval, which may be empty
   bool dims = false, guards = false, kernels = false, host = false, thunks = false, memory = false, manifest = false;
   bool json = false;
 };
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 Status print_source(const bundle::Bundle& bundle, const std::string& name) {
   std::vector<std::string> names;
@@ -28,7 +27,7 @@ Status print_source(const bundle::Bundle& bundle, const std::string& name) {
       if (names.back() != name) continue;
       auto source = bundle.source(entry->module_());
       if (source.empty()) return usage("this bundle was made without sources (--strip)");
-      std::fwrite(source.data(), 1, source.size(), stdout);
+      print({reinterpret_cast<const char*>(source.data()), source.size()});
       return ok();
     }
   }
@@ -63,7 +62,7 @@ Json chosen_views(const bundle::Bundle& bundle, const Flags& flags, const Evalua
   return all.size() == 1 ? all.front() : all;
 }
 
-ExitCode run(const Flags& flags, bool evaluated, const Reporter& reporter) {
+ExitCode run(Flags& flags, const Reporter& reporter) {
   if (flags.path.empty()) return reporter.error(usage("no bundle given; try dlcb-inspect --help"));
   if (flags.manifest) {
     std::string text;
@@ -81,8 +80,8 @@ ExitCode run(const Flags& flags, bool evaluated, const Reporter& reporter) {
     return printed ? ExitCode::Ok : reporter.error(printed.error());
   }
   std::optional<Evaluation> at;
-  if (evaluated) {
-    auto evaluation = evaluate(opened->program(), flags.bindings);
+  if (flags.bindings) {
+    auto evaluation = evaluate(opened->program(), *flags.bindings);
     if (!evaluation) return reporter.error(evaluation.error());
     at = *std::move(evaluation);
   }
@@ -90,6 +89,20 @@ ExitCode run(const Flags& flags, bool evaluated, const Reporter& reporter) {
   Json json = chosen_views(*opened, flags, at ? &*at : nullptr, text);
   print(flags.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
   return at && at->failed ? ExitCode::RefusedInput : ExitCode::Ok;
+}
+
+void define(CLI::App& app, Flags& flags) {
+  app.add_option("BUNDLE", flags.path, "the .dlcb file");
+  app.add_flag("--dims", flags.dims, "every named dim and where it comes from");
+  app.add_flag("--guards", flags.guards, "what is checked, why, and which operators need it");
+  app.add_flag("--kernels", flags.kernels, "registers, shared memory, stack and instructions of each kernel");
+  app.add_flag("--host", flags.host, "the host program");
+  app.add_flag("--thunks", flags.thunks, "the launch order");
+  app.add_flag("--memory", flags.memory, "buffers and their lives");
+  app.add_option("--eval", flags.bindings, "NAME=VALUE,...: values of the dims; alone it shows what would run");
+  app.add_option("--source", flags.source, "print the CUDA C++ source that holds this kernel");
+  app.add_flag("--manifest", flags.manifest, "print the manifest as stored, of any format version");
+  app.add_flag("--json", flags.json, "print the same as JSON");
 }
 
 const ProgramInfo kInfo = {
@@ -106,20 +119,5 @@ const ProgramInfo kInfo = {
 
 int main(int argc, char** argv) {
   using namespace dlcb::cmd;
-  Flags flags;
-  return run_program(kInfo, argc, argv, [&](CLI::App& app) {
-    app.add_option("BUNDLE", flags.path, "the .dlcb file");
-    app.add_flag("--dims", flags.dims, "every named dim and where it comes from");
-    app.add_flag("--guards", flags.guards, "what is checked, why, and which operators need it");
-    app.add_flag("--kernels", flags.kernels, "registers, shared memory, stack and instructions of each kernel");
-    app.add_flag("--host", flags.host, "the host program");
-    app.add_flag("--thunks", flags.thunks, "the launch order");
-    app.add_flag("--memory", flags.memory, "buffers and their lives");
-    auto* eval =
-        app.add_option("--eval", flags.bindings, "NAME=VALUE,...: values of the dims; alone it shows what would run");
-    app.add_option("--source", flags.source, "print the CUDA C++ source that holds this kernel");
-    app.add_flag("--manifest", flags.manifest, "print the manifest as stored, of any format version");
-    app.add_flag("--json", flags.json, "print the same as JSON");
-    return [&flags, eval](const Reporter& reporter) { return run(flags, eval->count() > 0, reporter); };
-  });
+  return run_program(kInfo, argc, argv, define, run);
 }

@@ -98,7 +98,7 @@ ExitCode run(Flags& flags, const Reporter& reporter) {
   std::string text = flags.json    ? report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
                      : flags.quiet ? ""
                                    : report_text(report);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
   return checked.all_equal ? ExitCode::Ok : ExitCode::WrongResult;
 }
 
@@ -150,9 +150,5 @@ const ProgramInfo kInfo = {
 
 int main(int argc, char** argv) {
   using namespace dlcb::cmd;
-  Flags flags;
-  return run_program(kInfo, argc, argv, [&](CLI::App& app) {
-    define(app, flags);
-    return [&](const Reporter& reporter) { return run(flags, reporter); };
-  });
+  return run_program(kInfo, argc, argv, define, run);
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "graph/constant.h"
+#include "graph/elements.h"
 #include "import/element.h"
 
 namespace dlcb::importer {
@@ -28,34 +29,17 @@ class Folder {
   std::optional<Constant> compute(ValueId v, int depth) {
     const graph::Value& value = g_.value(v);
     if (value.constant) return value.constant;
-    const auto dims = literal_dims(value);
-    if (!dims || depth > kMaxDepth) return std::nullopt;
-    const int64_t count = count_of(*dims);
-    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(count) * size_of(value.dtype));
-    for (int64_t i = 0; i < count; ++i) {
+    const auto dims = graph::literal_dims(sym_, value.dims);
+    const auto count = graph::small_count(sym_, value.dims);
+    if (!dims || !count || *count > kMaxFolded || depth > kMaxDepth) return std::nullopt;
+    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*count) * size_of(value.dtype));
+    for (int64_t i = 0; i < *count; ++i) {
       const std::span at(bytes->data() + static_cast<size_t>(i) * size_of(value.dtype), size_of(value.dtype));
       if (!(value.elements ? store_known((*value.elements)[static_cast<size_t>(i)], value.dtype, at)
                            : store_computed(value, *dims, i, depth, at)))
         return std::nullopt;
     }
     return Constant{*bytes, bytes};
-  }
-
-  std::optional<std::vector<int64_t>> literal_dims(const graph::Value& value) const {
-    std::vector<int64_t> dims;
-    int64_t count = 1;
-    for (const Expr d : value.dims) {
-      const auto n = sym_.as_const(d);
-      if (!n || *n < 0 || *n > kMaxFolded) return std::nullopt;
-      dims.push_back(*n);
-      if ((count *= *n) > kMaxFolded) return std::nullopt;
-    }
-    return dims;
-  }
-  static int64_t count_of(const std::vector<int64_t>& dims) {
-    int64_t count = 1;
-    for (const int64_t d : dims) count *= d;
-    return count;
   }
 
   bool store_known(Expr e, DType t, std::span<std::byte> at) const {

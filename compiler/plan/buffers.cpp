@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuse/address.h"
+#include "graph/constant.h"
 
 namespace dlcb::plan {
 
@@ -42,12 +43,8 @@ sym::Expr Buffers::bytes_of(ValueId v) const {
 
 uint32_t Buffers::add_weight(ValueId v) {
   const graph::Value& value = graph_.value(v);
-  Weight weight{*value.constant,
-                value.dtype,
-                {},
-                value.order,
+  Weight weight{*value.constant, value.dtype, *graph::literal_dims(graph_.sym(), value.dims), value.order,
                 (weight_bytes_ + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment};
-  for (sym::Expr d : value.dims) weight.dims.push_back(*graph_.sym().as_const(d));
   auto buffer = std::make_unique<fb::BufferT>();
   buffer->kind = fb::BufferKind::Weight;
   buffer->offset = weight.offset;

@@ -49,7 +49,11 @@ class Planner {
   fb::ConvT conv(const fuse::ConvCall& call, uint32_t region);
   uint32_t add_region(const PlannedStep& step);
   std::unique_ptr<fb::DimT> dim(Expr e);
-  int32_t optional(ValueId v) { return v.valid() ? static_cast<int32_t>(buffers_->number(v)) : -1; }
+  // What the records of both library calls have.
+  template <class Record, class Call>
+  void fill_common(Record& record, const Call& call, uint32_t region);
+  // Each field becomes the register that holds the expression.
+  void evaluate(std::initializer_list<std::pair<uint32_t*, Expr>> fields);
   void append(std::unique_ptr<fb::StepT> step) { program_->steps.push_back(std::move(step)); }
 
   // Reads after a step: all elements of one value that the host needs.
@@ -231,44 +235,39 @@ std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint3
   return out;
 }
 
+void Planner::evaluate(std::initializer_list<std::pair<uint32_t*, Expr>> fields) {
+  for (const auto& [reg, e] : fields) *reg = host_.integer(e);
+}
+
+template <class Record, class Call>
+void Planner::fill_common(Record& record, const Call& call, uint32_t region) {
+  record.bias = call.bias.valid() ? static_cast<int32_t>(buffers_->number(call.bias)) : -1;
+  record.dtype = static_cast<uint8_t>(graph_.value(call.out).dtype);
+  record.activation = call.activation == fuse::Activation::Relu ? fb::Activation::Relu : fb::Activation::None;
+  record.region = region;
+}
+
 fb::MatmulT Planner::matmul(const fuse::MatmulCall& c, uint32_t region) {
   fb::MatmulT m;
+  fill_common(m, c, region);
   m.a = buffers_->number(c.a);
   m.b = buffers_->number(c.b);
   m.c = buffers_->number(c.out);
-  m.bias = optional(c.bias);
-  m.dtype = static_cast<uint8_t>(graph_.value(c.out).dtype);
-  m.m = host_.integer(c.m);
-  m.n = host_.integer(c.n);
-  m.k = host_.integer(c.k);
-  m.batch = host_.integer(c.batch);
-  m.lda = host_.integer(c.lda);
-  m.ldb = host_.integer(c.ldb);
-  m.ldc = host_.integer(c.n);
-  m.stride_a = host_.integer(c.stride_a);
-  m.stride_b = host_.integer(c.stride_b);
-  m.stride_c = host_.integer(sym_.mul(c.m, c.n));
+  evaluate({{&m.m, c.m}, {&m.n, c.n}, {&m.k, c.k}, {&m.batch, c.batch}});
+  evaluate({{&m.lda, c.lda}, {&m.ldb, c.ldb}, {&m.ldc, c.n}});
+  evaluate({{&m.stride_a, c.stride_a}, {&m.stride_b, c.stride_b}, {&m.stride_c, sym_.mul(c.m, c.n)}});
   m.trans_a = c.trans_a;
   m.trans_b = c.trans_b;
-  m.activation = c.activation == fuse::Activation::Relu ? fb::Activation::Relu : fb::Activation::None;
-  m.region = region;
   return m;
 }
 
 fb::ConvT Planner::conv(const fuse::ConvCall& c, uint32_t region) {
   fb::ConvT v;
+  fill_common(v, c, region);
   v.x = buffers_->number(c.x);
   v.w = buffers_->number(c.w);
   v.y = buffers_->number(c.out);
-  v.bias = optional(c.bias);
-  v.dtype = static_cast<uint8_t>(graph_.value(c.out).dtype);
-  v.n = host_.integer(c.n);
-  v.h = host_.integer(c.h);
-  v.wd = host_.integer(c.wd);
-  v.c = host_.integer(c.c);
-  v.k = host_.integer(c.k);
-  v.p = host_.integer(c.p);
-  v.q = host_.integer(c.q);
+  evaluate({{&v.n, c.n}, {&v.h, c.h}, {&v.wd, c.wd}, {&v.c, c.c}, {&v.k, c.k}, {&v.p, c.p}, {&v.q, c.q}});
   v.r = static_cast<uint32_t>(c.r);
   v.s = static_cast<uint32_t>(c.s);
   v.pad.assign(std::begin(c.pad), std::end(c.pad));
@@ -276,8 +275,6 @@ fb::ConvT Planner::conv(const fuse::ConvCall& c, uint32_t region) {
   v.dilation.assign(std::begin(c.dilation), std::end(c.dilation));
   v.groups = static_cast<uint32_t>(c.groups);
   v.transposed = c.transposed;
-  v.activation = c.activation == fuse::Activation::Relu ? fb::Activation::Relu : fb::Activation::None;
-  v.region = region;
   return v;
 }
 
