@@ -34,12 +34,12 @@ std::optional<std::vector<char>> Cache::find(const std::string& key) const {
   return bytes;
 }
 
-void Cache::store(const std::string& key, const std::vector<char>& bytes) const {
-  if (folder_.empty()) return;
+bool Cache::store(const std::string& key, const std::vector<char>& bytes) const {
+  if (folder_.empty()) return true;
   std::error_code error;
   const std::string target = path(key);
   fs::create_directories(fs::path(target).parent_path(), error);
-  if (error) return;
+  if (error) return false;
   const std::string beside = target + "." + std::to_string(getpid()) + "." + key.substr(2, 6);
   {
     std::ofstream file(beside, std::ios::binary);
@@ -48,11 +48,13 @@ void Cache::store(const std::string& key, const std::vector<char>& bytes) const 
     file.close();
     if (!file) {
       fs::remove(beside, error);
-      return;
+      return false;
     }
   }
   fs::rename(beside, target, error);
-  if (error) fs::remove(beside, error);
+  const bool kept = !error;
+  if (!kept) fs::remove(beside, error);
+  return kept;
 }
 
 std::string default_cache_folder() {

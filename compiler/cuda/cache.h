@@ -10,11 +10,12 @@ namespace dlcb::cuda {
 
 class Cache {
  public:
-  // An empty folder name: no caching. The folder is made on the first store; failures to write are silent (a cache may
-  // fail).
+  // An empty folder name: no caching. The folder is made on the first store.
   explicit Cache(std::string folder) : folder_(std::move(folder)) {}
   std::optional<std::vector<char>> find(const std::string& key) const;
-  void store(const std::string& key, const std::vector<char>& bytes) const;
+  // False if it could not be kept, which a cache may do.
+  bool store(const std::string& key, const std::vector<char>& bytes) const;
+  const std::string& folder() const { return folder_; }
 
  private:
   std::string path(const std::string& key) const;

@@ -111,7 +111,7 @@ class Compiler {
     }
     image = *std::move(cubin);
     ++out_.compiled;
-    if (settings_.cache) settings_.cache->store(key, image);
+    if (settings_.cache && !settings_.cache->store(key, image)) ++out_.unkept;
   }
 
   std::optional<Diagnostic>& failure() { return failure_; }

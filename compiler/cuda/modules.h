@@ -42,6 +42,7 @@ struct Modules {
   std::vector<std::vector<std::vector<char>>> cubins;  // [target][module]
   std::vector<EntryFacts> entries;                     // of one module after the other, as in the layout
   int compiled = 0, cached = 0;                        // programs
+  int unkept = 0;                                      // of those compiled: the cache could not take them
 };
 
 struct CompileSettings {
