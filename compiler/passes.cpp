@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "emit/emit.h"
 #include "fuse/fuse.h"
 #include "fuse/print.h"
@@ -77,6 +78,10 @@ Status solve_pass(PipelineState& s) {
   }
   DLCB_ASSIGN(shape::SolveReport report, shape::solve(*s.graph, options));
   for (const Note& note : report.notes) s.summary.notes.push_back(note.text);
+  return describe_interface(s);
+}
+
+Status describe_interface(PipelineState& s) {
   DLCB_ASSIGN(s.guards, shape::guards(*s.graph));
   for (const shape::Guard& g : s.guards) s.summary.guards.push_back(g.text);
   const graph::Graph& g = *s.graph;
@@ -158,13 +163,20 @@ Status plan_pass(PipelineState& s) {
   return ok();
 }
 
+Status identify_model(PipelineState& s) {
+  if (!s.graph->digest.empty()) return ok();
+  DLCB_ASSIGN(s.graph->digest, s.model_digest.valid() ? s.model_digest.get() : digest_of_file(s.options.model_path));
+  return ok();
+}
+
 Status store_weights_pass(PipelineState& s) {
   if (s.options.output_path.empty() || !s.options.stop_after.empty()) return ok();
+  DLCB_TRY(identify_model(s));
   emit::EmitInput in;
   in.plan = &s.plan;
   in.layout = &s.layout;
   in.targets = s.targets;
-  DLCB_ASSIGN(in.model_digest, s.model_digest.get());
+  in.model_digest = s.graph->digest;
   in.producer = std::string("dlcb ") + DLCB_VERSION;
   in.strip_sources = s.options.strip_sources;
   DLCB_ASSIGN(s.bundle, emit::BundleFile::begin(in, s.options.output_path));
@@ -178,6 +190,7 @@ Status compile_pass(PipelineState& s) {
   DLCB_ASSIGN(s.modules, cuda::compile_modules(s.layout, {s.targets, s.options.threads, &cache}));
   plan::set_entry_facts(*s.plan.program, s.modules.entries);
   s.summary.cached_modules = s.modules.cached;
+  if (s.modules.unkept > 0) s.summary.notes.push_back("compiled kernels cannot be kept in " + quote(cache.folder()));
   return ok();
 }
 

@@ -46,6 +46,10 @@ struct PipelineState {
 // What a bundle says of the model it was compiled from: a hash of the file. CannotOpen.
 Result<std::string> digest_of_file(const std::string& path);
 
+// What callers pass and get and what is checked, from the graph with its constraints solved.
+Status describe_interface(PipelineState& state);
+// Makes sure that the graph knows the digest of the model it comes from.
+Status identify_model(PipelineState& state);
 // The current form as text.
 std::string form_text(const PipelineState& state, Form form);
 

@@ -4,9 +4,11 @@
 #include <chrono>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
-#include "graph/text.h"
+#include "dump.h"
 #include "passes.h"
+#include "rewrite_log.h"
 
 namespace dlcb {
 namespace {
@@ -51,6 +53,9 @@ Status check_options(PipelineState& s) {
   if (!o.start_at.empty() && !reads_graph(find_pass(o.start_at))) {
     return diag(DiagKind::BadFlag, {"--start-at takes a pass that reads the graph: from solve_shapes to fuse"});
   }
+  if (!o.stop_after.empty() && !o.start_at.empty() && find_pass(o.stop_after) < find_pass(o.start_at)) {
+    return diag(DiagKind::BadFlag, {"--stop-after names a pass before that of --start-at"});
+  }
   if (o.stop_after.empty() && !o.output_path.empty()) {
     DLCB_TRY(AtomicFile::create(o.output_path));  // a path that cannot be written is found before any work
   }
@@ -75,20 +80,30 @@ void add_time(CompileSummary& summary, std::string_view stage, double seconds) {
   summary.stages.back().seconds += seconds;
 }
 
-Status print_form(PipelineState& s, const Pass& pass, size_t number, std::string& last) {
+// What looks on while the passes run.
+struct Observers {
+  explicit Observers(const CompileOptions& o) : rewrites(o.on_rewrite), dump(o.dump_dir, "weights.bin") {}
+  RewriteLog rewrites;
+  Dump dump;
+  std::string printed;  // the last form that was printed
+};
+
+Status print_form(PipelineState& s, const Pass& pass, Observers& observers) {
   const CompileOptions& o = s.options;
   const bool wanted =
       o.print_after_all || std::find(o.print_after.begin(), o.print_after.end(), pass.name) != o.print_after.end();
-  if (!wanted && o.dump_dir.empty()) return ok();
-  const std::string text = form_text(s, pass.form);
   if (wanted && o.on_print) {
+    std::string text = form_text(s, pass.form);
     const std::string head = "; after " + std::string(pass.name);
-    o.on_print(text == last ? head + ": unchanged\n" : head + "\n" + text);
+    o.on_print(text == observers.printed ? head + ": unchanged\n" : head + "\n" + text);
+    observers.printed = std::move(text);
   }
-  last = text;
-  if (o.dump_dir.empty()) return ok();
-  const std::string number_text = (number < 10 ? "0" : "") + std::to_string(number);
-  return write_file(o.dump_dir + "/" + number_text + "_" + std::string(pass.name) + ".txt", text);
+  if (!observers.dump.wanted()) return ok();
+  const auto number = &pass - kPasses;
+  const std::string file = (number < 10 ? "0" : "") + std::to_string(number) + "_" + std::string(pass.name) + ".txt";
+  if (pass.form != Form::Graph) return observers.dump.text(file, form_text(s, pass.form));
+  DLCB_TRY(identify_model(s));
+  return observers.dump.graph(file, *s.graph);
 }
 
 Status verify(PipelineState& s, const Pass& pass) {
@@ -99,34 +114,53 @@ Status verify(PipelineState& s, const Pass& pass) {
 }
 
 Status read_ir(PipelineState& s) {
-  DLCB_ASSIGN(const std::string text, read_file(s.options.model_path));
-  DLCB_ASSIGN(graph::Graph g, graph::parse(s.sym, s.scalars, text));
+  const std::string& path = s.options.model_path;
+  DLCB_ASSIGN(const std::string text, read_file(path));
+  DLCB_ASSIGN(graph::Graph g, graph::parse(s.sym, s.scalars, text, graph::weights_beside(path)));
   s.graph.emplace(std::move(g));
-  return ok();
+  const bool solved = find_pass(s.options.start_at) > find_pass("solve_shapes");
+  return solved ? describe_interface(s) : ok();
 }
 
-Status run_passes(PipelineState& s, std::string_view& running) {
+// Runs the passes up to `last`, which is run too.
+Status run_passes(PipelineState& s, const Pass* last, Observers& observers, std::string_view& running) {
   DLCB_TRY(check_options(s));
   if (s.options.stop_after.empty() && !s.options.output_path.empty())
     s.model_digest = std::async(std::launch::async, digest_of_file, s.options.model_path);
-  std::string last;
-  bool started = s.options.start_at.empty();
-  if (!started) DLCB_TRY(read_ir(s));
-  for (size_t i = 0; i < std::size(kPasses); ++i) {
-    const Pass& pass = kPasses[i];
-    started = started || pass.name == s.options.start_at;
-    if (!started) continue;
-    running = pass.name;
-    if (s.options.on_progress) s.options.on_progress(pass.stage);
+  const Pass* pass = kPasses;
+  if (!s.options.start_at.empty()) {
+    DLCB_TRY(read_ir(s));
+    pass = find_pass(s.options.start_at);
+  }
+  for (; pass <= last; ++pass) {
+    running = pass->name;
+    if (s.options.on_progress) s.options.on_progress(pass->stage);
+    if (s.graph) observers.rewrites.attach(*s.graph);
+    observers.rewrites.begin(pass->name);
     const auto begin = Clock::now();
-    DLCB_TRY(pass.function(s));
-    add_time(s.summary, s.options.time_passes ? pass.name : pass.stage,
+    DLCB_TRY(pass->function(s));
+    add_time(s.summary, s.options.time_passes ? pass->name : pass->stage,
              std::chrono::duration<double>(Clock::now() - begin).count());
-    DLCB_TRY(verify(s, pass));
-    DLCB_TRY(print_form(s, pass, i, last));
-    if (pass.name == s.options.stop_after) break;
+    observers.rewrites.end();
+    DLCB_TRY(verify(s, *pass));
+    DLCB_TRY(print_form(s, *pass, observers));
   }
   return ok();
+}
+
+// The graph as the failed pass got it: the passes before it are run again, because it may have left a half-changed one.
+std::string keep_graph_before(const Pass* restart, const CompileOptions& failed) {
+  CompileOptions options = failed;
+  options.on_progress = options.on_print = options.on_rewrite = nullptr;
+  options.dump_dir.clear();
+  options.output_path.clear();
+  PipelineState state(options);
+  Observers observers(options);
+  std::string_view running;
+  if (!run_passes(state, restart - 1, observers, running) || !state.graph || !identify_model(state)) return "";
+  const std::string name = "dlcbc-fault-" + hex(hash_bytes(graph::print(*state.graph))).substr(0, 8);
+  Dump dump(failed.fault_dir, name + ".weights");
+  return dump.graph(name + ".ir", *state.graph) ? failed.fault_dir + "/" + name + ".ir" : "";
 }
 
 }  // namespace
@@ -144,16 +178,18 @@ Result<CompileSummary> compile(const CompileOptions& options) {
   const auto begin = Clock::now();
   const cuda::NvrtcPreload preload(options.stop_after.empty());
   PipelineState state(options);
+  Observers observers(options);
   std::string_view running;
   try {
-    DLCB_TRY(run_passes(state, running));
+    const Pass* last = options.stop_after.empty() ? std::end(kPasses) - 1 : find_pass(options.stop_after);
+    DLCB_TRY(run_passes(state, last, observers, running));
   } catch (const InternalError& fault) {
     CompileFault out{fault, std::string(running), "", ""};
     const Pass* restart = find_pass(running);
     while (restart && restart != kPasses && !reads_graph(restart)) --restart;
-    if (state.graph && restart && reads_graph(restart)) {
-      out.ir = graph::print(*state.graph);
+    if (restart && reads_graph(restart)) {
       out.restart = restart->name;
+      if (!options.fault_dir.empty()) out.ir_path = keep_graph_before(restart, options);
     }
     throw out;
   }

@@ -32,10 +32,12 @@ struct CompileOptions {
   std::string start_at;    // model_path is then textual IR
   bool verify_each = false;
   bool time_passes = false;  // every pass is a stage of the summary, not only the large ones
-  std::string dump_dir;      // the text form after every pass, one file each
+  std::string dump_dir;      // the text form after every pass, one file each, and large constants beside them
+  std::string fault_dir;     // where the graph on which a pass of ours failed is kept; empty: nowhere
 
   std::function<void(std::string_view stage)> on_progress;  // a stage begins; called on the caller's thread
   std::function<void(std::string_view text)> on_print;      // --print-after text, whole lines
+  std::function<void(std::string_view text)> on_rewrite;    // every change to the graph, whole lines; empty: untraced
 };
 
 struct StageTime {
@@ -68,12 +70,11 @@ struct PassInfo {
 // Every pass in the order in which it runs.
 std::span<const PassInfo> passes();
 
-// An InternalError with what is needed to reproduce it: the text form on which `pass` failed (empty if there was none
-// yet). compile() throws it instead of InternalError.
+// An InternalError with what is needed to reproduce it. compile() throws it instead of InternalError.
 struct CompileFault : InternalError {
   std::string pass;
-  std::string ir;
-  std::string restart;  // the pass to start at with `ir`: `pass`, or the last one before it that reads a graph
+  std::string restart;  // `pass`, or the last one before it that can be started from text
+  std::string ir_path;  // the text to start it from; empty if there was no graph yet or it could not be written
 };
 
 // Errors in the model or the options are the result's Diagnostic, and no output file is left; throws CompileFault.

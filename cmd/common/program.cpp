@@ -7,8 +7,6 @@
 #include <exception>
 #include <new>
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "cmd/common/signals.h"
 #include "compiler/pipeline.h"
@@ -47,13 +45,9 @@ Diagnostic describe(const CLI::App& app, const CLI::ParseError& error) {
   return usage(text);
 }
 
-// Keeps the text form on which the compiler failed, so that the failing pass can be run again alone.
-std::string keep_ir(const CompileFault& fault, const std::string& program) {
-  std::string path = fmt::format("{}-fault-{}.ir", program, hex(hash_bytes(fault.ir)).substr(0, 8));
-  auto written = write_file(path, fault.ir);
-  if (!written) return "the intermediate form could not be kept: " + message(written.error());
-  return fmt::format("the form before pass {} is in {}; reproduce with:\n  {} {} --start-at={} -o {}.dlcb",
-                     fault.restart, path, program, path, fault.restart, path);
+std::string restart_hint(const CompileFault& fault, const std::string& program) {
+  return fmt::format("the form before pass {0} is in {1}; reproduce with:\n  {2} {1} --start-at={0} -o {1}.dlcb",
+                     fault.restart, fault.ir_path, program);
 }
 
 ExitCode run_guarded(const ProgramInfo& info, const std::vector<std::string>& words, const Reporter& reporter,
@@ -63,7 +57,7 @@ ExitCode run_guarded(const ProgramInfo& info, const std::vector<std::string>& wo
     return body(reporter);
   } catch (const CompileFault& fault) {
     return reporter.fault(fmt::format("{} (pass {}, {}:{})", fault.message, fault.pass, fault.file, fault.line),
-                          fault.ir.empty() ? again : keep_ir(fault, info.name));
+                          fault.ir_path.empty() ? again : restart_hint(fault, info.name));
   } catch (const InternalError& fault) {
     return reporter.fault(fmt::format("{} ({}:{})", fault.message, fault.file, fault.line), again);
   } catch (const std::bad_alloc&) {
@@ -74,6 +68,8 @@ ExitCode run_guarded(const ProgramInfo& info, const std::vector<std::string>& wo
 }
 
 }  // namespace
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 Diagnostic usage(std::string text) { return diag(DiagKind::BadFlag, {std::move(text)}); }
 

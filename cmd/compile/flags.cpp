@@ -40,8 +40,12 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
   app.add_option("--stop-after", o.stop_after, "stop after this pass; no bundle is written")->group(group);
   app.add_option("--start-at", o.start_at, "read MODEL as the text form before this pass")->group(group);
   app.add_flag("--verify-each", o.verify_each, "verify after every pass")->group(group);
+  app.add_flag("--trace-rewrites", flags.trace_rewrites, "print every change to the graph to standard error")
+      ->group(group);
   app.add_flag("--time-passes", o.time_passes, "show the time of every pass")->group(group);
-  app.add_option("--dump-dir", o.dump_dir, "write the text form after every pass into this folder")->group(group);
+  app.add_option("--dump-dir", o.dump_dir,
+                 "write the text form after every pass into this folder, and the weights that --start-at then needs")
+      ->group(group);
 }
 
 Status check_flags(CompileFlags& flags) {

@@ -14,6 +14,7 @@ struct CompileFlags {
   bool json = false;  // the summary
   bool list_passes = false;
   bool no_cache = false;
+  bool trace_rewrites = false;
 };
 
 void define_flags(CLI::App& app, CompileFlags& flags);

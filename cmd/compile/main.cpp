@@ -1,6 +1,5 @@
 // dlcbc: compiles a model into a bundle.
 #include <cstdio>
-#include <memory>
 
 #include "cmd/common/program.h"
 #include "cmd/common/progress.h"
@@ -9,8 +8,6 @@
 
 namespace dlcb::cmd {
 namespace {
-
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 ExitCode list_passes() {
   for (const PassInfo& pass : passes())
@@ -22,9 +19,12 @@ ExitCode list_passes() {
 ExitCode run(CompileFlags& flags, const Reporter& reporter) {
   if (auto checked = check_flags(flags); !checked) return reporter.error(checked.error());
   if (flags.list_passes) return list_passes();
-  Progress progress(!flags.quiet && !reporter.json());
+  Progress progress(!flags.quiet && !reporter.json() && !flags.trace_rewrites);
   flags.options.on_progress = [&](std::string_view stage) { progress.stage(stage); };
-  flags.options.on_print = [](std::string_view text) { print(text); };
+  flags.options.on_print = print;
+  if (flags.trace_rewrites)
+    flags.options.on_rewrite = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+  flags.options.fault_dir = ".";
   auto summary = compile(flags.options);
   progress.done();
   if (!summary) return reporter.error(summary.error());
@@ -52,9 +52,5 @@ const ProgramInfo kInfo = {
 
 int main(int argc, char** argv) {
   using namespace dlcb::cmd;
-  CompileFlags flags;
-  return run_program(kInfo, argc, argv, [&](CLI::App& app) {
-    define_flags(app, flags);
-    return [&](const Reporter& reporter) { return run(flags, reporter); };
-  });
+  return run_program(kInfo, argc, argv, define_flags, run);
 }

@@ -8,6 +8,8 @@ Graph Graph::begin_copy(const Graph& old, std::vector<ValueId>& map) {
   Graph g(*old.sym_, *old.scalars_);
   g.facts_ = old.facts_;
   g.file = old.file;
+  g.digest = old.digest;
+  g.on_rewrite = old.on_rewrite;
   g.eliminated = old.eliminated;
   g.ranges = old.ranges;
   g.constraints = old.constraints;

@@ -1,5 +1,6 @@
 #include "graph/expand.h"
 
+#include "graph/trace.h"
 #include "ops/expand.h"
 
 namespace dlcb::graph {
@@ -34,6 +35,9 @@ Status expand_node(Graph& g, NodeId id) {
   std::vector<ops::Operand> operands;
   for (ValueId v : node.inputs) operands.push_back(g.operand(v));
 
+  Trace trace(g, "expansion");
+  trace.before(id);
+  const uint32_t first = g.node_count();
   NodeBuilder builder(g, node.origins, g.value(node.outputs.at(0)).name);
   bool branch = !g.sym().is_const(node.predicate, 1);
   if (branch) g.push_predicate(node.predicate);
@@ -53,6 +57,7 @@ Status expand_node(Graph& g, NodeId id) {
     }
     g.replace_uses(before, now);
   }
+  trace.after_nodes(first).done();
   return ok();
 }
 

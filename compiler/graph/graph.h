@@ -3,6 +3,7 @@
 // any branch) and `merge` nodes join branches, because the host program has predicated steps and no jumps.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -100,6 +101,12 @@ struct Range {
   sym::Bounds bounds;
 };
 
+// One change that a pass made, as statements of the text form (see trace.h).
+struct Rewrite {
+  std::string pattern;
+  std::vector<std::string> before, after;
+};
+
 class Graph {
  public:
   Graph(sym::Store& sym, ops::ScalarStore& scalars);
@@ -156,7 +163,9 @@ class Graph {
   std::vector<HostRead> host_reads;
   std::vector<Eliminated> eliminated;
   std::vector<Range> ranges;
-  std::string file;  // the model's file name, for messages
+  std::string file;                                // the model's file name, for messages
+  std::string digest;                              // of the model file; empty until somebody needs it
+  std::function<void(const Rewrite&)> on_rewrite;  // empty: nobody asked to trace rewrites
 
   // The first input dim that is just this symbol, in input order.
   std::optional<DimSource> source(sym::Expr symbol) const;
@@ -213,12 +222,16 @@ std::string dim_name(std::string_view input, int axis);
 // For messages: the first origin, with the output's name where the model gives the node none.
 Location location(const Graph& g, std::span<const Origin> origins, std::string detail = {});
 
-// Text form; parse(print(g)) prints the same. Constants of at most 64 elements are inline; larger ones are written to
-// `weights` (appended bytes, referred to by offset) when given, else as a digest only (such text cannot be parsed
-// back).
-std::string print(const Graph& g, std::vector<std::byte>* weights = nullptr);
-Result<Graph> parse(sym::Store& sym, ops::ScalarStore& scalars, std::string_view text,
-                    std::shared_ptr<const std::vector<std::byte>> weights = nullptr);
+// Where print() leaves constants of more than 64 elements.
+struct WeightsOut {
+  std::string file;                                // what the text calls it
+  std::function<uint64_t(const Constant&)> place;  // takes the bytes, returns their offset in that file
+};
+// Text form; parse(print(g, weights)) prints the same. Without weights, text with large constants cannot be read back.
+std::string print(const Graph& g, const WeightsOut* weights = nullptr);
+// The whole file of weights that a text names.
+using OpenWeights = std::function<Result<Constant>(const std::string& file)>;
+Result<Graph> parse(sym::Store& sym, ops::ScalarStore& scalars, std::string_view text, const OpenWeights& open = {});
 // Checks the invariants above (one line per fault); used by --verify-each.
 std::vector<std::string> verify(const Graph& g);
 

@@ -23,4 +23,8 @@ bool append_element(DType dtype, std::string_view text, std::vector<std::byte>& 
 std::string bounds_text(sym::Bounds bounds);                // "0..8", "0..", "..", inclusive
 std::string origins_text(std::span<const Origin> origins);  // "" or ` from "Conv" "/conv1" "y", ...`
 
+// For traces: what a node computes, without where it comes from; name and type of a value.
+std::string statement(const Graph& g, NodeId n);
+std::string declaration(const Graph& g, ValueId v);
+
 }  // namespace dlcb::graph

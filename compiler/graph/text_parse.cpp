@@ -21,8 +21,8 @@ struct Typed {
 
 class Parser {
  public:
-  Parser(sym::Store& sym, ops::ScalarStore& scalars, std::shared_ptr<const std::vector<std::byte>> weights)
-      : g_(sym, scalars), sym_(sym), weights_(std::move(weights)) {}
+  Parser(sym::Store& sym, ops::ScalarStore& scalars, const OpenWeights& open)
+      : g_(sym, scalars), sym_(sym), open_(open) {}
 
   Result<Graph> run(std::string_view text) {
     size_t line_number = 0;
@@ -33,9 +33,7 @@ class Parser {
       if (line.empty() || line.starts_with("#")) continue;
       Cursor in(line);
       if (!opened) {
-        in.expect("graph");
-        if (in.peek("\"")) g_.file = in.string();
-        in.expect("{");
+        DLCB_TRY(header(in));
         opened = true;
       } else if (closed) {
         in.fail("text after the end of the graph");
@@ -58,6 +56,20 @@ class Parser {
   }
 
  private:
+  Status header(Cursor& in) {
+    in.expect("graph");
+    if (in.peek("\"")) g_.file = in.string();
+    if (in.accept("digest")) g_.digest = in.string();
+    if (in.accept("weights")) {
+      const std::string name = in.string();
+      if (!in.failed() && open_) {
+        DLCB_ASSIGN(weights_, open_(name));
+      }
+    }
+    in.expect("{");
+    return ok();
+  }
+
   Status statement(Cursor& in) {
     if (in.accept("symbol")) return symbol(in), ok();
     if (in.accept("input")) return input(in), ok();
@@ -211,10 +223,11 @@ class Parser {
     if (in.accept("at")) {
       int64_t offset = in.integer();
       int64_t size = count * static_cast<int64_t>(size_of(t.dtype));
-      if (!weights_ || offset < 0 || size > static_cast<int64_t>(weights_->size()) ||
-          offset > static_cast<int64_t>(weights_->size()) - size)
-        return in.fail("the weights do not hold this constant");
-      data = {std::span(*weights_).subspan(offset, size), weights_};
+      const auto held = static_cast<int64_t>(weights_.bytes.size());
+      if (offset < 0 || size > held || offset > held - size) return in.fail("the weights do not hold this constant");
+      data = {weights_.bytes.subspan(offset, size), weights_.owner};
+    } else if (in.peek("digest")) {
+      return in.fail("this text was printed without the constants' elements; --dump-dir writes text that has them");
     } else {
       in.expect("[");
       for (int64_t i = 0; i < count && !in.failed(); ++i) {
@@ -383,7 +396,8 @@ class Parser {
 
   Graph g_;
   sym::Store& sym_;
-  std::shared_ptr<const std::vector<std::byte>> weights_;
+  const OpenWeights& open_;
+  Constant weights_;  // all of them
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<uint32_t, std::vector<sym::Expr>> pending_;
   std::vector<std::pair<size_t, std::string>> constraint_nodes_;
@@ -391,9 +405,8 @@ class Parser {
 
 }  // namespace
 
-Result<Graph> parse(sym::Store& sym, ops::ScalarStore& scalars, std::string_view text,
-                    std::shared_ptr<const std::vector<std::byte>> weights) {
-  return Parser(sym, scalars, std::move(weights)).run(text);
+Result<Graph> parse(sym::Store& sym, ops::ScalarStore& scalars, std::string_view text, const OpenWeights& open) {
+  return Parser(sym, scalars, open).run(text);
 }
 
 }  // namespace dlcb::graph

@@ -18,7 +18,7 @@ constexpr int64_t kInlineElements = 64;
 
 class Printer {
  public:
-  Printer(const Graph& g, std::vector<std::byte>* weights) : g_(g), weights_(weights) {}
+  Printer(const Graph& g, const WeightsOut* weights) : g_(g), weights_(weights) {}
 
   std::string run() {
     // Printed before the symbols are known, because printing the rest is what finds them.
@@ -33,9 +33,40 @@ class Printer {
       if (g_.node({n}).op) body += node(g_.node({n}));
     for (size_t i = 0; i < g_.outputs.size(); ++i)
       body += fmt::format("  output {} {}\n", quoted(g_.output_names[i]), name(g_.outputs[i]));
-    std::string head = g_.file.empty() ? "graph {\n" : "graph " + quoted(g_.file) + " {\n";
+    std::string head = "graph " + (g_.file.empty() ? "" : quoted(g_.file) + " ");
+    if (!g_.digest.empty()) head += "digest " + quoted(g_.digest) + " ";
+    if (placed_) head += "weights " + quoted(weights_->file) + " ";
+    head += "{\n";
     for (sym::Expr s : symbols_) head += symbol(s);
     return head + body + "}\n";
+  }
+
+  // %y: f32[N, 8] = add %x, %w {..}
+  std::string computation(const Node& n) {
+    std::string text;
+    for (size_t i = 0; i < n.outputs.size(); ++i) text += (i ? ", " : "") + typed(n.outputs[i]);
+    text += fmt::format(" = {}", n.op->name);
+    for (size_t i = 0; i < n.inputs.size(); ++i) text += (i ? ", " : " ") + name(n.inputs[i]);
+    if (!n.attrs.all().empty()) {
+      text += " {";
+      bool first = true;
+      for (const auto& [key, value] : n.attrs.all()) {
+        text += fmt::format("{}{} = {}", first ? "" : ", ", key, attr(value));
+        first = false;
+      }
+      text += "}";
+    }
+    return text;
+  }
+
+  // %w: f32[8] order(..)
+  std::string typed(ValueId v) {
+    const Value& value = g_.value(v);
+    std::string text = fmt::format("{}: {}[{}]", name(v), name_of(value.dtype), exprs(value.dims));
+    if (value.order.empty()) return text;
+    text += " order(";
+    for (size_t i = 0; i < value.order.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", value.order[i]);
+    return text + ")";
   }
 
  private:
@@ -57,15 +88,6 @@ class Printer {
                        kKinds[static_cast<int>(g_.sym().symbol_kind(s))], bounds_text(g_.sym().bounds(s)));
   }
 
-  std::string typed(ValueId v) {
-    const Value& value = g_.value(v);
-    std::string text = fmt::format("{}: {}[{}]", name(v), name_of(value.dtype), exprs(value.dims));
-    if (value.order.empty()) return text;
-    text += " order(";
-    for (size_t i = 0; i < value.order.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", value.order[i]);
-    return text + ")";
-  }
-
   std::string reads(ValueId v) {
     std::string text;
     for (const HostRead& read : g_.host_reads)
@@ -82,9 +104,8 @@ class Printer {
       return text + "]";
     }
     if (!weights_) return "digest " + hex(hash_bytes(bytes.data(), bytes.size()));
-    size_t offset = weights_->size();
-    weights_->insert(weights_->end(), bytes.begin(), bytes.end());
-    return fmt::format("at {}", offset);
+    placed_ = true;
+    return fmt::format("at {}", weights_->place(*value.constant));
   }
 
   std::string eliminated(const Eliminated& e) {
@@ -102,20 +123,7 @@ class Printer {
   }
 
   std::string node(const Node& n) {
-    std::string text = "  ";
-    for (size_t i = 0; i < n.outputs.size(); ++i) text += (i ? ", " : "") + typed(n.outputs[i]);
-    text += fmt::format(" = {}", n.op->name);
-    for (size_t i = 0; i < n.inputs.size(); ++i) text += (i ? ", " : " ") + name(n.inputs[i]);
-    if (!n.attrs.all().empty()) {
-      text += " {";
-      bool first = true;
-      for (const auto& [key, value] : n.attrs.all()) {
-        text += fmt::format("{}{} = {}", first ? "" : ", ", key, attr(value));
-        first = false;
-      }
-      text += "}";
-    }
-    text += origins_text(n.origins);
+    std::string text = "  " + computation(n) + origins_text(n.origins);
     if (!g_.sym().is_const(n.predicate, 1)) text += " if " + expr(n.predicate);
     text += "\n";
     for (ValueId v : n.outputs) text += reads(v);
@@ -136,13 +144,20 @@ class Printer {
   }
 
   const Graph& g_;
-  std::vector<std::byte>* weights_;
+  const WeightsOut* weights_;
+  bool placed_ = false;  // some constant is in the weights
   std::vector<sym::Expr> symbols_;
   std::unordered_set<uint32_t> seen_;
 };
 
 }  // namespace
 
-std::string print(const Graph& g, std::vector<std::byte>* weights) { return Printer(g, weights).run(); }
+std::string print(const Graph& g, const WeightsOut* weights) { return Printer(g, weights).run(); }
+
+std::string statement(const Graph& g, NodeId n) { return Printer(g, nullptr).computation(g.node(n)); }
+
+std::string declaration(const Graph& g, ValueId v) {
+  return (g.value(v).constant ? "const " : "") + Printer(g, nullptr).typed(v);
+}
 
 }  // namespace dlcb::graph

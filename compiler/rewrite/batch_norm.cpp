@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/constant.h"
+#include "graph/trace.h"
 #include "rewrite/channel.h"
 #include "rewrite/fold.h"
 #include "rewrite/simplify.h"
@@ -33,7 +34,8 @@ graph::Constant as_constant(std::vector<float> data) {
 struct Affine {
   std::vector<double> scale, shift;
   std::vector<graph::Origin> origins;
-  ValueId result;  // of the last node folded
+  std::vector<NodeId> nodes;  // the convolution and those folded into it
+  ValueId result;             // of the last node folded
 };
 
 // What is added to the graph while this lives runs under the predicate.
@@ -54,10 +56,16 @@ Status detach_bias(Graph& graph, NodeId conv) {
   std::vector<sym::Expr> wide(out.dims.size() - 1, graph.sym().constant(1));
   wide[0] = out.dims[1];
   Branch branch(graph, node.predicate);
+  graph::Trace trace(graph, "bias of a transposed convolution");
+  trace.before(conv);
+  const uint32_t first = graph.node_count();
   DLCB_ASSIGN(const ValueId bias, graph.add1("reshape", {node.inputs[2]}, {{"shape", wide}}, node.origins));
-  DLCB_ASSIGN(const ValueId bare, graph.add1("conv_transpose", {node.inputs[0], node.inputs[1]}, node.attrs, node.origins));
+  DLCB_ASSIGN(const ValueId bare,
+              graph.add1("conv_transpose", {node.inputs[0], node.inputs[1]}, node.attrs, node.origins));
   DLCB_ASSIGN(const ValueId sum, graph.add1("add", {bare, bias}, {}, node.origins));
+  trace.after_nodes(first).done();
   graph.replace_uses(node.outputs[0], sum);
+  graph.remove(conv);
   return ok();
 }
 
@@ -70,10 +78,12 @@ class Folder {
     const bool transposed = node.op->name == "conv_transpose";
     const graph::Value& w = graph_.value(node.inputs[1]);
     const auto channels = graph_.sym().as_const(graph_.value(node.outputs[0]).dims[1]);
-    if (!w.constant || w.dtype != DType::F32 || !channels || (transposed && node.attrs.integer("group", 1) != 1)) return ok();
+    if (!w.constant || w.dtype != DType::F32 || !channels || (transposed && node.attrs.integer("group", 1) != 1))
+      return ok();
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
     if (has_bias && !graph_.value(node.inputs[2]).constant) return ok();
-    Affine affine{std::vector<double>(*channels, 1), std::vector<double>(*channels, 0), node.origins, node.outputs[0]};
+    Affine affine{
+        std::vector<double>(*channels, 1), std::vector<double>(*channels, 0), node.origins, {conv}, node.outputs[0]};
     while (absorb_next(affine)) {
     }
     return affine.result == node.outputs[0] ? ok() : replace(conv, affine, transposed, has_bias);
@@ -86,8 +96,10 @@ class Folder {
     const Node& node = graph_.node(next);
     if (node.op->name == "batch_norm" ? !absorb_norm(node, affine) : !absorb_arithmetic(node, affine)) return false;
     for (const graph::Origin& o : node.origins) {
-      if (std::find(affine.origins.begin(), affine.origins.end(), o) == affine.origins.end()) affine.origins.push_back(o);
+      if (std::find(affine.origins.begin(), affine.origins.end(), o) == affine.origins.end())
+        affine.origins.push_back(o);
     }
+    affine.nodes.push_back(next);
     affine.result = node.outputs[0];
     return true;
   }
@@ -114,7 +126,8 @@ class Folder {
     if (node.op->kind != ops::OpKind::Define) return false;
     const ops::OutputDef& def = node.definition.outputs[0];
     const ops::ScalarNode& body = graph_.scalars().node(def.body);
-    if (body.kind != ops::ScalarKind::Binary || def.dtype != DType::F32 || def.dims != graph_.value(affine.result).dims) return false;
+    if (body.kind != ops::ScalarKind::Binary || def.dtype != DType::F32 || def.dims != graph_.value(affine.result).dims)
+      return false;
     const bool commutes = body.fn == Fn::Mul || body.fn == Fn::Add;
     for (int side : {0, 1}) {
       const ops::ScalarNode& x = graph_.scalars().node(body.operands[side]);
@@ -163,12 +176,17 @@ class Folder {
     bias_dims[0] = static_cast<int64_t>(channels);
     const ValueId new_b = graph_.add_constant(w.name + ".bias", DType::F32, bias_dims, as_constant(std::move(bias)));
     Branch branch(graph_, graph_.node(conv).predicate);
+    graph::Trace trace(graph_, "per-channel scale and shift");
+    for (const NodeId n : affine.nodes) trace.before(n);
+    const uint32_t first = graph_.node_count();
     std::vector<ValueId> operands{inputs[0], new_w};
     if (!transposed) operands.push_back(new_b);
-    DLCB_ASSIGN(ValueId made, graph_.add1(graph_.node(conv).op->name, operands, graph_.node(conv).attrs, affine.origins));
+    DLCB_ASSIGN(ValueId made,
+                graph_.add1(graph_.node(conv).op->name, operands, graph_.node(conv).attrs, affine.origins));
     if (transposed) {
       DLCB_ASSIGN(made, graph_.add1("add", {made, new_b}, {}, affine.origins));
     }
+    trace.after_nodes(first).done();
     graph_.replace_uses(affine.result, made);
     return ok();
   }
@@ -178,7 +196,8 @@ class Folder {
     std::vector<float> weights = floats(*w.constant);
     const std::vector<int64_t> dims = *graph::literal_dims(graph_.sym(), w.dims);
     const size_t outer = scale.size() * (transposed ? dims[0] : 1), inner = outer == 0 ? 1 : weights.size() / outer;
-    for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(weights[i] * scale[i / inner % scale.size()]);
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] = static_cast<float>(weights[i] * scale[i / inner % scale.size()]);
     return graph_.add_constant(w.name + ".folded", DType::F32, dims, as_constant(std::move(weights)));
   }
 
@@ -190,7 +209,8 @@ class Folder {
 
 Status fold_channel_scales(Graph& graph) {
   for (uint32_t n = 0, end = graph.node_count(); n < end; ++n) {
-    if (graph.node(NodeId{n}).op && graph.node(NodeId{n}).op->name == "conv_transpose") DLCB_TRY(detach_bias(graph, NodeId{n}));
+    if (graph.node(NodeId{n}).op && graph.node(NodeId{n}).op->name == "conv_transpose")
+      DLCB_TRY(detach_bias(graph, NodeId{n}));
   }
   DLCB_TRY(fold_constants(graph));  // the biases that got other dims
   Folder folder(graph);

@@ -12,7 +12,8 @@ using sym::Expr;
 namespace {
 
 // Whether `coords` walk a tensor of n elements with the channel index alone: exactly one dim is indexed, by `channel`.
-bool walks_channel(const Graph& graph, const graph::Value& c, const std::vector<Expr>& coords, Expr channel, Expr channels) {
+bool walks_channel(const Graph& graph, const graph::Value& c, const std::vector<Expr>& coords, Expr channel,
+                   Expr channels) {
   const sym::Store& sym = graph.sym();
   bool found = false;
   for (size_t i = 0; i < coords.size(); ++i) {
@@ -36,7 +37,8 @@ ValueId per_channel_operand(Graph& graph, const graph::Node& node, ops::Fn fn, V
   for (int side : {0, 1}) {
     const ScalarNode& self = graph.scalars().node(body.operands[side]);
     const ScalarNode& other = graph.scalars().node(body.operands[1 - side]);
-    if (self.kind != ScalarKind::Load || self.value != v || self.coords != def.index || other.kind != ScalarKind::Load) continue;
+    if (self.kind != ScalarKind::Load || self.value != v || self.coords != def.index || other.kind != ScalarKind::Load)
+      continue;
     const graph::Value& c = graph.value(other.value);
     if (c.constant && walks_channel(graph, c, other.coords, def.index[axis], def.dims[axis])) return other.value;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "graph/trace.h"
 #include "ops/reference.h"
 #include "rewrite/simplify.h"
 
@@ -37,7 +38,8 @@ class Folder {
       const auto dims = graph::literal_dims(graph_.sym(), def.dims);
       if (!dims || !closed(def)) return false;
       const bool view = graph_.scalars().node(def.body).kind == ops::ScalarKind::Load;
-      if (element_count(*dims) > (view && !feeds_convolution(node.outputs[o]) ? kMaxViewElements : kMaxElements)) return false;
+      if (element_count(*dims) > (view && !feeds_convolution(node.outputs[o]) ? kMaxViewElements : kMaxElements))
+        return false;
       if (generates(def) && element_count(*dims) > kMaxViewElements) return false;
     }
     return true;
@@ -45,6 +47,8 @@ class Folder {
 
   Status fold(NodeId n) {
     const std::vector<ValueId> outputs = graph_.node(n).outputs;
+    graph::Trace trace(graph_, "constant operands");
+    trace.before(n);
     for (size_t o = 0; o < outputs.size(); ++o) {
       const ops::OutputDef def = graph_.node(n).definition.outputs[o];
       DLCB_ASSIGN(ops::Tensor result, ops::evaluate(graph_.scalars(), def, inputs()));
@@ -52,7 +56,10 @@ class Folder {
       const graph::Constant data{owner->bytes, owner};
       const ValueId folded = graph_.add_constant(graph_.value(outputs[o]).name, def.dtype, owner->dims, data);
       graph_.replace_uses(outputs[o], folded);
+      trace.after(folded);
     }
+    trace.done();
+    graph_.remove(n);
     return ok();
   }
 

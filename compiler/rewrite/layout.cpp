@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "graph/constant.h"
+#include "graph/trace.h"
 
 namespace dlcb::rewrite {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 using graph::Graph;
 using graph::Node;
 using graph::NodeId;
+using graph::Trace;
 using ops::ValueId;
 using Order = std::vector<uint8_t>;
 
@@ -32,7 +34,8 @@ Order taps_first(size_t rank) {
 bool is_depthwise_weight(const Graph& graph, const Node& conv, ValueId w) {
   const std::vector<sym::Expr>& dims = graph.value(w).dims;
   const int64_t groups = conv.attrs.integer("group", 1);
-  return graph.value(w).constant && groups > 1 && graph.sym().is_const(dims[0], groups) && graph.sym().is_const(dims[1], 1);
+  return graph.value(w).constant && groups > 1 && graph.sym().is_const(dims[0], groups) &&
+         graph.sym().is_const(dims[1], 1);
 }
 
 bool is_convolution(const Node& node) { return node.op->name == "conv" || node.op->name == "conv_transpose"; }
@@ -75,9 +78,18 @@ Order natural_order(const Graph& graph, const Node& node) {
   return {};
 }
 
+void store_in_order(Graph& graph, ValueId v, Order order) {
+  if (graph.value(v).order == order) return;
+  Trace trace(graph, "storage order");
+  trace.before(v);
+  graph.value(v).order = std::move(order);
+  trace.after(v).done();
+}
+
 Result<ValueId> copy_in_order(Graph& graph, ValueId v, Order order, const std::vector<graph::Origin>& origins) {
   DLCB_ASSIGN(const ValueId copy, graph.add1("identity", {v}, {}, origins));
   graph.value(copy).order = std::move(order);
+  Trace(graph, "copy in another order").before(v).after(graph.value(copy).producer).done();
   return copy;
 }
 
@@ -95,28 +107,54 @@ bool same_storage(const Graph& graph, ValueId v, const Order& a, const Order& b)
   return significant(a) == significant(b);
 }
 
-// Gives operand `i` of a convolution the order that kernels read best, channels last: constants are stored so, others are copied if need be.
+// The order in which kernels read operand `i` of a convolution best.
+Order convolution_order(const Graph& graph, const Node& node, size_t i) {
+  const ValueId v = node.inputs[i];
+  const size_t rank = graph.value(v).dims.size();
+  return i == 1 && is_depthwise_weight(graph, node, v) ? taps_first(rank) : channels_last(rank);
+}
+
+// Whether all users of a constant can do with this order. Most read element by element and do not mind; library calls
+// and what renames memory want it as it is.
+bool suits_users(const Graph& graph, ValueId v, const Order& order) {
+  if (graph.is_output(v)) return false;
+  const std::vector<std::vector<NodeId>> users = graph.users();
+  return std::all_of(users[v.id].begin(), users[v.id].end(), [&](NodeId n) {
+    const Node& user = graph.node(n);
+    const std::string_view name = user.op->name;
+    if (!is_convolution(user)) {
+      return user.op->kind == ops::OpKind::Define && name != "matmul" && name != "reshape" && name != "transpose";
+    }
+    for (size_t i = 0; i < user.inputs.size(); ++i) {
+      if (user.inputs[i] == v && (i > 1 || convolution_order(graph, user, i) != order)) return false;
+    }
+    return true;
+  });
+}
+
+// Gives operand `i` of a convolution the order that kernels read best, channels last: constants are stored so, others
+// are copied if need be.
 Status require_channels_last(Graph& graph, NodeId n, size_t i, std::vector<std::pair<ValueId, ValueId>>& copies) {
   const ValueId v = graph.node(n).inputs[i];
   if (!v.valid()) return ok();
-  const size_t rank = graph.value(v).dims.size();
-  const bool depthwise = i == 1 && is_depthwise_weight(graph, graph.node(n), v);
-  const Order wanted = depthwise ? taps_first(rank) : channels_last(rank);
+  const Order wanted = convolution_order(graph, graph.node(n), i);
   if (graph.value(v).order == wanted) return ok();
   const bool caller = std::find(graph.inputs.begin(), graph.inputs.end(), v) != graph.inputs.end();
   const auto made = std::find_if(copies.begin(), copies.end(), [&](const auto& c) { return c.first == v; });
   ValueId copy;
   if (made != copies.end()) {
     copy = made->second;
-  } else if (graph.value(v).constant && graph.users()[v.id].size() == 1) {
-    graph.value(v).order = wanted;
+  } else if (graph.value(v).constant && suits_users(graph, v, wanted)) {
+    store_in_order(graph, v, wanted);
     return ok();
   } else if (graph.value(v).constant) {
     const graph::Value original = graph.value(v);
-    copy = graph.add_constant(original.name, original.dtype, *graph::literal_dims(graph.sym(), original.dims), *original.constant);
+    copy = graph.add_constant(original.name, original.dtype, *graph::literal_dims(graph.sym(), original.dims),
+                              *original.constant);
     graph.value(copy).order = wanted;
+    Trace(graph, "constant stored twice").before(v).after(copy).done();
   } else if (!caller && same_storage(graph, v, graph.value(v).order, wanted)) {
-    graph.value(v).order = wanted;
+    store_in_order(graph, v, wanted);
     return ok();
   } else {
     DLCB_ASSIGN(copy, copy_in_order(graph, v, wanted, graph.node(n).origins));
@@ -132,11 +170,12 @@ Status restore_outputs(Graph& graph) {
     const Order order = graph.value(v).order;
     if (order.empty()) continue;
     if (same_storage(graph, v, order, {}) && graph.users()[v.id].empty()) {
-      graph.value(v).order.clear();
+      store_in_order(graph, v, {});
       continue;
     }
     const NodeId producer = graph.value(v).producer;
-    const std::vector<graph::Origin> origins = producer.valid() ? graph.node(producer).origins : std::vector<graph::Origin>{};
+    const std::vector<graph::Origin> origins =
+        producer.valid() ? graph.node(producer).origins : std::vector<graph::Origin>{};
     DLCB_ASSIGN(v, copy_in_order(graph, v, {}, origins));
   }
   return ok();
@@ -156,7 +195,7 @@ Status assign_layouts(Graph& graph) {
     const Node& node = graph.node(NodeId{n});
     const Order order = natural_order(graph, node);
     for (ValueId v : node.outputs) {
-      if (graph.value(v).dims.size() == order.size()) graph.value(v).order = order;
+      if (graph.value(v).dims.size() == order.size()) store_in_order(graph, v, order);
     }
   }
   DLCB_TRY(restore_outputs(graph));

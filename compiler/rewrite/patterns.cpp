@@ -1,8 +1,10 @@
 #include "rewrite/patterns.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "graph/trace.h"
 #include "rewrite/match.h"
 #include "rewrite/simplify.h"
 
@@ -83,7 +85,8 @@ class Patterns {
   bool is_scaled(ValueId v, ValueId x, double factor) {
     if (const Node* mul = match_.made_by(v, "mul")) return match_.other_than(*mul, factor) == x;
     const Node* div = match_.made_by(v, "div");
-    return div && div->inputs[0] == x && match_.number(div->inputs[1]) && std::abs(*match_.number(div->inputs[1]) * factor - 1) < 1e-5;
+    return div && div->inputs[0] == x && match_.number(div->inputs[1]) &&
+           std::abs(*match_.number(div->inputs[1]) * factor - 1) < 1e-5;
   }
 
   // x * sigmoid(x)
@@ -121,7 +124,9 @@ class Patterns {
     const Node* sub = match_.made_by(exp->inputs[0], "sub");
     const Node* max = sub ? match_.made_by(sub->inputs[1], "reduce_max") : nullptr;
     const auto axes = sum->attrs.integers("axes");
-    if (!max || !keeps_dims(*max) || max->inputs[0] != sub->inputs[0] || axes.size() != 1 || max->attrs.integers("axes") != axes) return {};
+    if (!max || !keeps_dims(*max) || max->inputs[0] != sub->inputs[0] || axes.size() != 1 ||
+        max->attrs.integers("axes") != axes)
+      return {};
     return Replacement{"softmax", {sub->inputs[0]}, Attrs{{"axis", axes[0]}}, {max, sub, exp, sum, &root}};
   }
 
@@ -135,11 +140,17 @@ class Patterns {
       const auto eps = match_.number(add->inputs[1 - side]);
       const Node* variance = match_.made_by(add->inputs[side], "reduce_mean");
       const Node* mean = match_.made_by(sub->inputs[1], "reduce_mean");
-      if (!eps || !variance || !mean || !keeps_dims(*variance) || !keeps_dims(*mean) || mean->inputs[0] != sub->inputs[0] || !is_square(variance->inputs[0], sub->outputs[0])) continue;
+      if (!eps || !variance || !mean || !keeps_dims(*variance) || !keeps_dims(*mean) ||
+          mean->inputs[0] != sub->inputs[0] || !is_square(variance->inputs[0], sub->outputs[0]))
+        continue;
       const auto axes = mean->attrs.integers("axes");
       const auto rank = static_cast<int64_t>(graph_.value(sub->inputs[0]).dims.size());
-      if (axes.size() != 1 || variance->attrs.integers("axes") != axes || (axes[0] != -1 && axes[0] != rank - 1)) continue;
-      return Replacement{"layer_norm", {sub->inputs[0]}, Attrs{{"axis", int64_t{-1}}, {"epsilon", *eps}}, {mean, sub, variance, add, sqrt, &root}};
+      if (axes.size() != 1 || variance->attrs.integers("axes") != axes || (axes[0] != -1 && axes[0] != rank - 1))
+        continue;
+      return Replacement{"layer_norm",
+                         {sub->inputs[0]},
+                         Attrs{{"axis", int64_t{-1}}, {"epsilon", *eps}},
+                         {mean, sub, variance, add, sqrt, &root}};
     }
     return {};
   }
@@ -166,8 +177,15 @@ Status recognise_patterns(Graph& graph) {
     if (!graph.node(NodeId{n}).op) continue;
     const auto found = patterns.find(graph.node(NodeId{n}));
     if (!found) continue;
+    graph::Trace trace(graph, found->op);
     std::vector<graph::Origin> origins;
-    for (const Node* node : found->nodes) origins.insert(origins.end(), node->origins.begin(), node->origins.end());
+    std::vector<NodeId> matched;
+    for (const Node* node : found->nodes) {
+      origins.insert(origins.end(), node->origins.begin(), node->origins.end());
+      matched.push_back(graph.value(node->outputs[0]).producer);
+    }
+    std::sort(matched.begin(), matched.end());
+    for (const NodeId m : matched) trace.before(m);
     const ValueId old = graph.node(NodeId{n}).outputs[0];
     const sym::Expr predicate = graph.node(NodeId{n}).predicate;
     graph.push_predicate(predicate);
@@ -175,7 +193,9 @@ Status recognise_patterns(Graph& graph) {
     graph.pop_predicate();
     if (!made) return std::move(made.error());
     if (graph.value(*made).dims != graph.value(old).dims) continue;  // a number of higher rank gave the tree more dims
+    trace.after(graph.value(*made).producer).done();
     graph.replace_uses(old, *made);
+    graph.remove(NodeId{n});
   }
   remove_dead(graph);
   graph.sort_topologically();

@@ -142,6 +142,7 @@ class Solver {
         if (dims[axis] == symbol) e.sources.push_back({symbol, static_cast<int>(i), static_cast<int>(axis)});
     }
     g_.eliminated.push_back(std::move(e));
+    if (g_.on_rewrite) g_.on_rewrite({"forced dim", {sym::print(s_, symbol)}, {sym::print(s_, value)}});
     g_.substitute({{symbol.id, value}});
     move_range(symbol, value, allowed, because);
     g_.reset_facts();

@@ -8,16 +8,34 @@ using testing::Fixture;
 
 namespace {
 
-std::string reprint(const std::string& text, std::shared_ptr<std::vector<std::byte>> weights = nullptr) {
+// What stands for the file of weights.
+struct Weights {
+  std::vector<std::byte> bytes;
+  WeightsOut out() {
+    return {"w.bin", [this](const Constant& c) {
+              bytes.insert(bytes.end(), c.bytes.begin(), c.bytes.end());
+              return bytes.size() - c.bytes.size();
+            }};
+  }
+  OpenWeights open() const {
+    return [this](const std::string& name) -> Result<Constant> {
+      CHECK(name == "w.bin");
+      return Constant{bytes, nullptr};
+    };
+  }
+};
+
+std::string reprint(const std::string& text, const Weights* weights = nullptr) {
   sym::Store s;
   ops::ScalarStore scalars(s);
-  auto g = parse(s, scalars, text, weights);
+  auto g = parse(s, scalars, text, weights ? weights->open() : OpenWeights());
   INFO(text);
   INFO((g ? "" : to_text(g.error())));
   REQUIRE(g);
   CHECK(verify(*g).empty());
-  std::vector<std::byte> again;
-  return print(*g, weights ? &again : nullptr);
+  Weights again;
+  const WeightsOut out = again.out();
+  return print(*g, weights ? &out : nullptr);
 }
 
 // A random graph of pointwise operators with broadcasting, reshapes and branches over a few inputs with shared symbols.
@@ -109,11 +127,14 @@ TEST_CASE("large constants go to the weights") {
   Fixture f;
   ValueId w = f.constant<float>("w", DType::F32, {100}, std::vector<float>(100, 2));
   f.g.add_output("w", w);
-  auto weights = std::make_shared<std::vector<std::byte>>();
-  std::string text = print(f.g, weights.get());
-  CHECK(weights->size() == 400);
-  CHECK(reprint(text, weights) == text);
-  CHECK(print(f.g).find("digest ") != std::string::npos);
+  f.g.digest = "0123";
+  Weights weights;
+  const WeightsOut out = weights.out();
+  std::string text = print(f.g, &out);
+  CHECK(weights.bytes.size() == 400);
+  CHECK(reprint(text, &weights) == text);
+  CHECK(text.starts_with("graph digest \"0123\" weights \"w.bin\" {\n"));
+  CHECK(print(f.g).find("= digest ") != std::string::npos);
 }
 
 TEST_CASE("text that cannot be read says where") {
@@ -133,4 +154,6 @@ TEST_CASE("text that cannot be read says where") {
         std::string::npos);
   CHECK(error("graph {\n  input %x: f32[2]\n  input %x: f32[2]\n}\n").find("defined twice") != std::string::npos);
   CHECK(error("graph {\n  input %x: f32[`\n}\n").find("line 2") != std::string::npos);
+  CHECK(error("graph {\n  const %c: i8[2] = digest 12\n}\n").find("--dump-dir") != std::string::npos);
+  CHECK(error("graph {\n  const %c: i8[2] = at 0\n}\n").find("do not hold this") != std::string::npos);
 }

@@ -30,6 +30,15 @@ TEST_CASE("nodes that rename, repeat or are unused go", "[rewrite]") {
   CHECK(op_names(f.g) == std::vector<std::string>{"exp", "add"});
 }
 
+TEST_CASE("a dim of 1 has one coordinate", "[rewrite]") {
+  Fixture f;
+  const ValueId x = f.input("x", DType::F32, {"N", "1"});
+  const ValueId one = f.constant<float>("one", DType::F32, {1}, {1});
+  f.g.add_output("y", f.add("neg", {f.add("mul", {x, one})}));
+  REQUIRE(simplify(f.g));
+  CHECK(op_names(f.g) == std::vector<std::string>{"neg"});
+}
+
 TEST_CASE("a batch norm and a scale after a convolution become weights", "[rewrite]") {
   Fixture f;
   const ValueId x = f.input("x", DType::F32, {"N", "1", "H", "W"});
@@ -50,6 +59,26 @@ TEST_CASE("a batch norm and a scale after a convolution become weights", "[rewri
   };
   CHECK(floats(made.inputs[1]) == std::vector<float>{10, 3});  // 2 * 1/2 * 10, 3 * 4/4
   CHECK(floats(made.inputs[2]) == std::vector<float>{45, 4});  // (5 - 1/2) * 10, 6 - 2 * 4/4
+}
+
+TEST_CASE("weights that others read element by element are stored once", "[rewrite]") {
+  for (const bool by_library : {false, true}) {
+    Fixture f;
+    const ValueId x = f.input("x", DType::F32, {"N", "3", "H", "W"});
+    const ValueId w = f.constant<float>("w", DType::F32, {4, 3, 1, 1}, std::vector<float>(12, 1));
+    f.g.add_output("y", f.add("conv", {f.add("conv", {x, w}),
+                                       f.constant<float>("v", DType::F32, {3, 4, 1, 1}, std::vector<float>(12, 1))}));
+    f.g.add_output("z", f.add("conv", {x, w}));
+    f.g.add_output("doubled", by_library ? f.add("matmul", {w, w}) : f.add("add", {w, w}));
+    REQUIRE(assign_layouts(f.g));
+    size_t copies = 0;
+    const auto users = f.g.users();
+    for (uint32_t v = 0; v < f.g.value_count(); ++v) {
+      copies += f.g.value({v}).constant && !users[v].empty() && f.g.value({v}).dims == f.g.value(w).dims;
+    }
+    CHECK(copies == (by_library ? 2 : 1));
+    CHECK(f.g.value(w).order.empty() == by_library);
+  }
 }
 
 TEST_CASE("convolutions run channels last between row-major inputs and outputs", "[rewrite]") {
