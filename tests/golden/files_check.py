@@ -20,6 +20,7 @@ from run_golden import SCHEMA, TIMEOUT_S, Tools, contents
 
 REFUSED = 3  # docs/errors.md
 ENVIRONMENT = 6
+FAULT = 70
 MODEL = """
 ir_version: 8
 opset_import { version: 18 }
@@ -32,13 +33,28 @@ graph {
 }
 """
 
+# A layer with a pattern to recognise and weights too large for the text of a pass.
+LARGE_MODEL = """
+ir_version: 8
+opset_import { version: 18 }
+graph {
+  input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_param: "N" } dim { dim_value: 64 } } } } }
+  initializer { name: "w" data_type: 1 dims: 64 dims: 32 %s }
+  node { op_type: "MatMul" input: "x" input: "w" output: "h" }
+  node { op_type: "Sigmoid" input: "h" output: "s" }
+  node { op_type: "Mul" input: "h" input: "s" output: "m" }
+  node { op_type: "Softmax" input: "m" output: "y" }
+  output { name: "y" }
+}
+""" % " ".join(f"float_data: {n % 13 - 6}" for n in range(64 * 32))
+
 
 class Checks:
     """Each method is one check; `root` is a folder that holds the model and nothing else."""
 
     def __init__(self, bin_dir, root):
         self.bin_dir, self.root, self.model = bin_dir, root, root / "model.onnx"
-        self.bundle = root / "model.dlcb"
+        self.bundle, self.large_model = root / "model.dlcb", root / "large.onnx"
         self.build(self.model, self.bundle)
 
     def run(self, program, *arguments, env=None):
@@ -93,7 +109,12 @@ class Checks:
             process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
             time.sleep(0.02 * step)
             process.send_signal((signal.SIGINT, signal.SIGTERM)[step % 2])
-            if process.wait(TIMEOUT_S) == 0:
+            try:
+                code = process.wait(TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise AssertionError(f"a signal after {step * 20} ms did not end the program")
+            if code == 0:
                 break  # it was done before the signal came, and so will the later ones be
             stopped += 1
             assert contents(folder) in allowed, f"stopped after {step * 20} ms: {sorted(contents(folder))}"
@@ -130,6 +151,42 @@ class Checks:
             assert "DLCB4002" in done.stderr and "77" in done.stderr and "reads version 1" in done.stderr, done.stderr
         other.unlink()
 
+    def passes_can_be_run_again(self):
+        """From the text of every pass, large constants and all, to the same bytes."""
+        folder = self.folder("dump")
+        self.build(self.large_model, folder / "whole.dlcb", "--dump-dir", folder / "passes")
+        texts = sorted((folder / "passes").glob("*.txt"))
+        starts = [p.split()[0] for p in self.run("dlcbc", "--list-passes").stdout.splitlines()]
+        starts = starts[1 : starts.index("fuse") + 1]
+        assert len(texts) > len(starts) and (folder / "passes" / "weights.bin").stat().st_size >= 4 * 64 * 32, texts
+        for text, start in zip(texts, starts):
+            self.build(text, folder / "again.dlcb", "--start-at", start)
+            assert (folder / "again.dlcb").read_bytes() == (folder / "whole.dlcb").read_bytes(), f"from {start}: other bytes"
+
+    def faults_can_be_reproduced(self):
+        """By the command that the message shows, from files that are left beside each other."""
+        folder = self.folder("fault")
+        self.build(self.large_model, folder / "whole.dlcb", "--dump-dir", folder / "passes")
+        (text,) = (folder / "passes").glob("*_fold_constants.txt")
+        lines = text.read_text().replace("%h: f32[N, 32]", "%h: f32[N, 32] order(0)")
+        text.write_text(lines)
+        flags = ["--start-at=recognise_patterns", "--verify-each", "-o", folder / "broken.dlcb"]
+        done = self.run("dlcbc", text, *flags)
+        assert done.returncode == FAULT and "recognise_patterns" in done.stderr, done.stderr
+        command = done.stderr.strip().splitlines()[-1].split()
+        kept = sorted(p.suffix for p in self.root.glob("dlcbc-fault-*"))
+        assert kept == [".ir", ".weights"] and not (folder / "broken.dlcb").exists(), kept
+        again = self.run(*command, "--verify-each")
+        assert again.returncode == FAULT and again.stderr.splitlines()[0] == done.stderr.splitlines()[0], again.stderr
+        for file in self.root.glob("dlcbc-fault-*"):
+            file.unlink()
+
+    def an_unwritable_cache_is_told(self):
+        """Once, and the bundle is made."""
+        done = self.run("dlcbc", self.model, "-o", self.root / "told.dlcb", "--cache-dir", self.model)
+        assert done.returncode == 0 and done.stderr.count("cannot be kept in") == 1, done.stderr
+        (self.root / "told.dlcb").unlink()
+
     def only_the_c_library_is_loaded(self):
         """By any program that does not compile or run a kernel."""
         environment = {**os.environ, "LD_DEBUG": "files"}
@@ -156,7 +213,9 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory(prefix="dlcb-files-") as root:
         root = pathlib.Path(root)
-        Tools(flags.bin_dir, flags.protoc, SCHEMA).encode_model(MODEL, root / "model.onnx")
+        tools = Tools(flags.bin_dir, flags.protoc, SCHEMA)
+        tools.encode_model(MODEL, root / "model.onnx")
+        tools.encode_model(LARGE_MODEL, root / "large.onnx")
         checks = Checks(flags.bin_dir.resolve(), root)
         for check in (
             checks.builds_are_reproducible,
@@ -164,6 +223,9 @@ def main():
             checks.interrupted_builds_change_nothing,
             checks.damaged_bundles_are_refused,
             checks.other_versions_are_refused,
+            checks.passes_can_be_run_again,
+            checks.faults_can_be_reproduced,
+            checks.an_unwritable_cache_is_told,
             checks.only_the_c_library_is_loaded,
             checks.programs_need_no_gpu,
         ):
