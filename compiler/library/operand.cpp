@@ -50,10 +50,17 @@ std::vector<StridedOperand> strided_readings(Graph& graph, ValueId value, std::s
                                              std::span<const Expr> indices) {
   std::vector<StridedOperand> found;
   std::vector<Expr> at(coords.begin(), coords.end());
-  do {
-    if (auto operand = as_strides(graph, value, at, indices)) found.push_back(*std::move(operand));
-  } while (step_through_view(graph, value, at));
-  return found;
+  const Expr wanted = fuse::element_count(graph.sym(), graph.value(value).dims);
+  ValueId source = value;
+  while (true) {
+    auto operand = as_strides(graph, source, at, indices);
+    const Expr held = fuse::element_count(graph.sym(), graph.value(source).dims);
+    const bool is_view = step_through_view(graph, source, at);
+    // A view is stored only for this reading: then not with elements that nobody asked for.
+    if (operand && (!is_view || graph.facts().proves(graph.sym().le(held, wanted))))
+      found.push_back(*std::move(operand));
+    if (!is_view) return found;
+  }
 }
 
 }  // namespace dlcb::library

@@ -17,7 +17,7 @@ struct StridedOperand {
 
 // Every way to read `value` at `coords` (expressions linear in `indices`), from the value itself (first) down through
 // the views that it is made of (last); only those that are linear in all indices and start at the tensor's first
-// element.
+// element. A view that holds more elements than `value` is passed over.
 std::vector<StridedOperand> strided_readings(graph::Graph& graph, ops::ValueId value, std::span<const sym::Expr> coords,
                                              std::span<const sym::Expr> indices);
 

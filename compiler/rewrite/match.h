@@ -17,7 +17,9 @@ class Match {
   std::optional<double> number(ops::ValueId v) const;
   // For a two-operand node: the operand that is not a number, when the other is about `wanted`.
   std::optional<ops::ValueId> other_than(const graph::Node& node, double wanted) const;
-  bool used_once(ops::ValueId v) const { return users_[v.id].size() == 1 && !graph_.is_output(v); }
+  // Operands that read v; an output of the graph has one more.
+  size_t users(ops::ValueId v) const { return users_[v.id].size() + graph_.is_output(v); }
+  bool used_once(ops::ValueId v) const { return users(v) == 1; }
 
  private:
   graph::Graph& graph_;

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "graph/trace.h"
+#include "rewrite/attention.h"
 #include "rewrite/match.h"
 #include "rewrite/simplify.h"
 
@@ -41,6 +42,11 @@ class Patterns {
       if (auto r = hard_swish(root)) return r;
       return normalised(root);
     }
+    return {};
+  }
+
+  std::optional<Replacement> find_large(const Node& root) {
+    if (root.op->name == "matmul") return attention(root);
     return {};
   }
 
@@ -155,6 +161,16 @@ class Patterns {
     return {};
   }
 
+  std::optional<Replacement> attention(const Node& root) {
+    const auto m = match_attention(graph_, match_, root);
+    if (!m) return {};
+    Replacement r{"attention", {m->q, m->k, m->v}, Attrs{{"scale", m->scale}}, m->nodes};
+    if (m->mask.valid()) r.inputs.push_back(m->mask);
+    if (m->transpose_k) r.attrs.set("transposed_keys", int64_t{1});
+    if (m->nan_is_zero) r.attrs.set("nan_is_zero", int64_t{1});
+    return r;
+  }
+
   // Without kept dims a square tensor broadcasts along another axis than the one reduced.
   static bool keeps_dims(const Node& reduce) { return reduce.attrs.integer("keepdims", 1) == 1; }
 
@@ -168,14 +184,16 @@ class Patterns {
   Match match_;
 };
 
-}  // namespace
+// What stands on other patterns (attention on softmax) is looked for when those are in place.
+enum class Round { Small, Large };
 
-Status recognise_patterns(Graph& graph) {
+Status replace_all(Graph& graph, Round round) {
   Patterns patterns(graph);
   const uint32_t nodes = graph.node_count();
   for (uint32_t n = 0; n < nodes; ++n) {
     if (!graph.node(NodeId{n}).op) continue;
-    const auto found = patterns.find(graph.node(NodeId{n}));
+    const Node& root = graph.node(NodeId{n});
+    const auto found = round == Round::Small ? patterns.find(root) : patterns.find_large(root);
     if (!found) continue;
     graph::Trace trace(graph, found->op);
     std::vector<graph::Origin> origins;
@@ -200,6 +218,13 @@ Status recognise_patterns(Graph& graph) {
   remove_dead(graph);
   graph.sort_topologically();
   return ok();
+}
+
+}  // namespace
+
+Status recognise_patterns(Graph& graph) {
+  DLCB_TRY(replace_all(graph, Round::Small));
+  return replace_all(graph, Round::Large);
 }
 
 }  // namespace dlcb::rewrite

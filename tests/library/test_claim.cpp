@@ -32,6 +32,17 @@ TEST_CASE("a transposed operand is read in place", "[library]") {
   CHECK(f.texts(std::vector{matmul_of(claims).lda}) == "8");
 }
 
+TEST_CASE("a view is not stored whole where a part of it is read", "[library]") {
+  Fixture f;
+  const ValueId x = f.input("x", DType::F32, {"S", "B", "3", "8"}), w = f.input("w", DType::F32, {"8", "8"});
+  // The queries of a packed projection: the first third of a transposed copy.
+  const ValueId turned = f.add("transpose", {x}, {{"perm", std::vector<int64_t>{2, 1, 0, 3}}});
+  const ValueId zero = f.constant<int64_t>("zero", DType::I64, {}, {0});
+  const ValueId first = f.add("gather", {turned, zero}, {{"axis", int64_t{0}}});
+  f.g.add_output("y", f.add("matmul", {first, w}));
+  CHECK(matmul_of(claims_of(f)).a == first);
+}
+
 TEST_CASE("repeated rows are not read in place: libraries step over whole rows", "[library]") {
   Fixture f;
   const ValueId w = f.constant<float>("w", DType::F32, {8, 2}, std::vector<float>(16, 1));

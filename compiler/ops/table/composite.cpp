@@ -153,7 +153,30 @@ Result<Values> expand_group_norm(GraphBuilder& g, std::span<const Operand> opera
   return e.finish(scale_and_shift(e, e.reshape(y, operands[0].dims), per_channel(e, 1), per_channel(e, 2)));
 }
 
-// softmax(q k^T * scale + mask) v over the last two dims; a bool mask keeps, a float one is added.
+// q k^T * scale, with everything masked at minus infinity. In 16 bits the queries are scaled, since scores may
+// overflow; else the scores, in the kernel that reads them anyway.
+ValueId attention_scores(Expansion& e, double scale) {
+  const int64_t rank = e.rank();
+  ValueId keys = e.operands[1].value;
+  if (!e.attrs.integer("transposed_keys")) {
+    std::vector<int64_t> perm = axes_from(0, rank);
+    std::swap(perm[rank - 1], perm[rank - 2]);
+    keys = e.emit("transpose", {keys}, {{"perm", perm}});
+  }
+  const ValueId factor = e.number(scale, e.type());
+  ValueId scores = e.wide() == e.type() ? e.emit("mul", {e.emit("matmul", {e.operands[0].value, keys}), factor})
+                                        : e.emit("matmul", {e.emit("mul", {e.operands[0].value, factor}), keys});
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  if (e.has(3)) {
+    const ValueId mask = e.operands[3].value;
+    scores = e.operands[3].dtype == DType::Bool ? e.emit("select", {mask, scores, e.number(kNever, e.type())})
+                                                : e.emit("add", {scores, mask});
+  }
+  if (!e.attrs.integer("causal")) return scores;
+  return e.emit("triangular", {scores},
+                {{"upper", int64_t{0}}, {"k", std::vector<sym::Expr>{e.g.sym().constant(0)}}, {"value", kNever}});
+}
+
 Result<Values> expand_attention(GraphBuilder& g, std::span<const Operand> operands, const Attrs& attrs) {
   Expansion e(g, operands, attrs);
   const int64_t rank = e.rank();
@@ -164,20 +187,9 @@ Result<Values> expand_attention(GraphBuilder& g, std::span<const Operand> operan
     return e.fail(DiagKind::BadAttribute, {"scale", "is needed when the head size is not a literal"});
   const double scale =
       attrs.real("scale", depth ? 1 / std::sqrt(static_cast<double>(std::max<int64_t>(*depth, 1))) : 1);
-  std::vector<int64_t> perm = axes_from(0, rank);
-  std::swap(perm[rank - 1], perm[rank - 2]);
-  const ValueId keys = e.emit("transpose", {operands[1].value}, {{"perm", perm}});
-  ValueId scores = e.emit("mul", {e.emit("matmul", {operands[0].value, keys}), e.number(scale, e.type())});
-  constexpr double kNever = -std::numeric_limits<double>::infinity();
-  if (e.has(3)) {
-    const ValueId mask = operands[3].value;
-    scores = operands[3].dtype == DType::Bool ? e.emit("select", {mask, scores, e.number(kNever, e.type())})
-                                              : e.emit("add", {scores, mask});
-  }
-  if (attrs.integer("causal"))
-    scores = e.emit("triangular", {scores},
-                    {{"upper", int64_t{0}}, {"k", std::vector<sym::Expr>{g.sym().constant(0)}}, {"value", kNever}});
-  const ValueId weights = e.emit("softmax", {scores}, {{"axis", int64_t{-1}}});
+  ValueId weights = e.emit("softmax", {attention_scores(e, scale)}, {{"axis", int64_t{-1}}});
+  if (attrs.integer("nan_is_zero"))
+    weights = e.emit("select", {e.emit("is_nan", {weights}), e.number(0, e.type()), weights});
   return e.finish(e.emit("matmul", {weights, operands[2].value}));
 }
 
@@ -213,8 +225,11 @@ std::span<const OpDef> composite_ops() {
                 "Normalises groups of channels of each sample (Wu and He 2018); scale and bias per channel."),
       expansion("attention", "q, k, v, mask?",
                 {{"scale", "float?", "1 / sqrt(head size) if absent"},
-                 {"causal", "int?", "1: position i sees positions up to i", "0"}},
-                expand_attention, "Scaled dot-product attention over the last two dims (Vaswani et al. 2017)."),
+                 {"causal", "int?", "1: position i sees positions up to i", "0"},
+                 {"transposed_keys", "int?", "1: k has its last two dims the other way round", "0"},
+                 {"nan_is_zero", "int?", "1: a weight that is NaN, as where every key is masked, counts as 0", "0"}},
+                expand_attention,
+                "softmax(q k^T * scale + mask) v over the last two dims (Vaswani et al. 2017); a bool mask keeps."),
       {.name = "batch_norm",
        .operands = "x, scale, bias, mean, var",
        .attrs = {kEpsilon},
