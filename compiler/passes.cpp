@@ -48,7 +48,7 @@ void add_size_limit(PipelineState& s) {
   shape::Guard guard;
   guard.kind = shape::GuardKind::SizeLimit;
   guard.condition = all;
-  guard.text = "every tensor has fewer than 2^31 elements";
+  guard.text = "every tensor has fewer than 2^31 - 2^16 elements";
   guard.why = "kernels index with 32 bits";
   s.guards.push_back(std::move(guard));
 }

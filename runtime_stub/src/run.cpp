@@ -14,7 +14,11 @@ template <class F>
 Error library(Device& device, Call& call, void* stream, F run) {
   if (!call.use_fallback) {
     Error error = run();
-    if (!unsupported(error) || !call.has_fallback) return error;
+    if (!unsupported(error)) return error;
+    if (!call.has_fallback) {
+      error.message += "; dlcbc --stand-ins makes a bundle that runs without the library";
+      return error;
+    }
     call.use_fallback = true;
   }
   return call.fallback ? device.launch(*call.fallback, stream) : Error{};

@@ -3,10 +3,11 @@
 
 usage: check_on_gpu.py --build DIR MODEL.onnx    the text direction classifier: input x [N, 3, H, W], two outputs a picture
 
-Needs torch (bench/dlcb.py calls the C interface on its tensors). Prints a line a check; exit code 1 when one failed.
+Needs torch (bench/dlcb.py calls the C interface on its tensors) and onnx. Prints a line a check; exit code 1 when one failed.
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -17,11 +18,24 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
 import dlcb
+import kernels
 
 TIMEOUT_S = 120
 SHAPES = ((1, 3, 48, 192), (5, 3, 31, 77), (3, 3, 48, 100))
 LARGE = (256, 3, 48, 2000)  # needs about 0.8 GB between its layers
 MARGIN = 600 << 20  # of memory left when it is tried
+LIMIT = (1 << 31) - (1 << 16)  # elements of a tensor
+
+
+def error_at_ends(model, reference, shapes):
+    """Relative norm of the error at the beginning, in the middle and at the end of the result."""
+    x, *rest = [torch.randn(shape, device="cuda", dtype=torch.float16) for shape in shapes]
+    got, = model(x, *rest)
+    step, middle, worst = max(1, x.shape[0] // 64), x.shape[0] // 2, 0.0
+    for part in (slice(0, step), slice(middle, middle + step), slice(x.shape[0] - step, None)):
+        want = reference(x[part].double(), *[t.double() for t in rest])
+        worst = max(worst, float((got[part].double() - want).norm() / want.norm()))
+    return worst
 
 
 class Checks:
@@ -33,9 +47,9 @@ class Checks:
         done = self.run("dlcbc", model, "-o", self.bundle, "--quiet")
         assert done.returncode == 0, done.stderr
 
-    def run(self, program, *arguments):
+    def run(self, program, *arguments, **environment):
         command = [str(self.bin / program), *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=os.environ | environment)
 
     def refused(self, code, words, bundle=None, *arguments, shape="2,3,48,192"):
         done = self.run("dlcb-run", bundle or self.bundle, "--device", "cuda", "--input", f"x=random[{shape}]", *arguments)
@@ -123,6 +137,44 @@ class Checks:
         model.close()
         return said
 
+    def tensors_just_below_the_limit_are_right(self):
+        kernels.BYTES, worst = 2 * (LIMIT - 1), 0
+        for name, (build, _, sizes) in kernels.CASES.items():
+            build(f"{self.folder / name}.onnx", "f16")
+            assert self.run("dlcbc", f"{self.folder / name}.onnx", "-o", f"{self.folder / name}.dlcb", "--quiet").returncode == 0
+            model = dlcb.Model(f"{self.folder / name}.dlcb", self.library)
+            for label, shapes in sizes.items():
+                error = error_at_ends(model, kernels.CASES[name][1], shapes(2))
+                torch.cuda.empty_cache()
+                assert error < 2e-3, f"{name} {label} {shapes(2)}: error {error:.1e}"
+                worst = max(worst, error)
+            model.close()
+        model = dlcb.Model(f"{self.folder / 'softmax'}.dlcb", self.library)
+        try:
+            model(torch.empty(LIMIT // 64, 64, device="cuda", dtype=torch.float16))
+            raise AssertionError("a tensor of the limit was taken")
+        except dlcb.Refused as error:
+            assert "fewer than 2^31 - 2^16 elements" in str(error), error
+        model.close()
+        return f"worst error {worst:.1e}"
+
+    def stand_ins_serve_where_libraries_are_broken(self):
+        broken, bundle = self.folder / "broken", self.folder / "alone.dlcb"
+        broken.mkdir()
+        for name in ("libcudnn.so.9", "libcudnn.so", "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"):
+            (broken / name).write_bytes(b"")
+        path = {"LD_LIBRARY_PATH": f"{broken}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+        flags = ("--device", "cuda", "--tf32", "off", "--input", "x=random[2,3,48,192]")
+        assert self.run("dlcbc", self.model, "-o", bundle, "--stand-ins", "--quiet").returncode == 0
+        done = self.run("dlcb-run", bundle, *flags, "--output", self.folder / "whole", "--json")
+        output = json.loads(done.stdout)["outputs"][0]
+        wanted = f"{output['name']}=@{output['file']}"
+        done = self.run("dlcb-run", bundle, *flags, "--expect", wanted, "--rel-norm", 1e-4, **path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.run("dlcb-run", self.bundle, *flags, **path)
+        assert done.returncode == 6 and "dlcbc --stand-ins" in done.stderr, done.stderr
+        return done.stderr.splitlines()[0]
+
     def threads_share_a_model(self):
         model = self.load()
         inputs = [torch.randn(*SHAPES[i % len(SHAPES)], device="cuda") for i in range(8)]
@@ -192,6 +244,19 @@ class Checks:
             x.normal_()
             run()
             assert torch.allclose(outputs[0], direct(x)[0], rtol=1e-5, atol=1e-6), f"replay {i}"
+        graphs.close()
+        direct.close()
+
+    def many_shapes_take_turns(self):
+        """More library plans than are kept, and as many graphs as shapes."""
+        graphs, direct = self.load(graph_cache_entries=64), self.load(use_graphs=0)
+        inputs = [torch.randn(1 + i % 4, 3, 20 + i, 60 + 3 * i, device="cuda") for i in range(40)]
+        bound = [graphs.bind(x) for x in inputs]
+        for i in range(4 * len(inputs)):
+            x, (run, outputs) = inputs[i % len(inputs)], bound[i % len(inputs)]
+            x.normal_()
+            run()
+            assert torch.allclose(outputs[0], direct(x)[0], rtol=1e-5, atol=1e-6), f"call {i}"
         graphs.close()
         direct.close()
 
