@@ -58,6 +58,8 @@ Choice choose(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& 
     c.schedule = may_turn(scalars, c.region, c.largest) ? Schedule::Transpose : Schedule::Pointwise;
     return c;
   }
+  if (std::ranges::any_of(reduces, [&](Scalar s) { return is_inside_window(scalars, c.region.outputs[c.largest], s); }))
+    return c;
   const bool contraction = std::ranges::any_of(reduces, [&](Scalar s) { return is_contraction(scalars, s); });
   if (contraction) {
     if (reduces.size() == 1 && c.region.outputs.size() == 1) c.schedule = Schedule::Contraction;

@@ -115,6 +115,13 @@ void collect_reduces(ops::ScalarStore& scalars, Scalar root, std::vector<Scalar>
   }
 }
 
+bool is_inside_window(ops::ScalarStore& scalars, const Output& output, Scalar reduce) {
+  return std::ranges::any_of(scalars.symbols(reduce), [&](Expr free) {
+    return scalars.sym().symbol_kind(free) == sym::SymbolKind::Index &&
+           std::ranges::find(output.index, free) == output.index.end();
+  });
+}
+
 bool is_contraction(ops::ScalarStore& scalars, Scalar reduce) {
   const ScalarNode& node = scalars.node(reduce);
   if (node.reduce != ops::ReduceFn::Sum) return false;

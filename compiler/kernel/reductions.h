@@ -24,6 +24,10 @@ struct Reductions {
 bool is_window(ops::ScalarStore& scalars, ops::Scalar reduce);
 // Reduce nodes below s that are no windows, operands first.
 void collect_reduces(ops::ScalarStore& scalars, ops::Scalar s, std::vector<ops::Scalar>& found);
+
+// Whether the reduction depends on an index that is none of the output's: one of a window around it. There is no
+// schedule for that, as it would be computed anew for every element of the window.
+bool is_inside_window(ops::ScalarStore& scalars, const Output& output, ops::Scalar reduce);
 // A sum of products whose factors vary along different kept loops (matmul, convolution).
 bool is_contraction(ops::ScalarStore& scalars, ops::Scalar reduce);
 
