@@ -221,6 +221,28 @@ TEST_CASE("library calls carry what the program says; a refusal is answered by t
   }
 }
 
+TEST_CASE("a stand-in too large to launch is no obstacle as long as the library takes the call") {
+  ProgramBuilder b;
+  const uint32_t one = b.i64(1), four = b.i64(4), huge = b.i64(int64_t{1} << 40);
+  const uint32_t n = b.dim(0, 0);
+  const uint32_t in = b.input_buffer(b.input("x", 0, {{n, "N"}})), w = b.weight(0, 16);
+  const uint32_t y = b.output("y", 0, {{n, "N"}}, b.op(fb::Op::Mul, n, four));
+  fb::MatmulT m;
+  m.a = in, m.b = w, m.c = y;
+  m.m = n, m.n = m.k = m.batch = m.lda = m.ldb = m.ldc = one;
+  m.stride_a = m.stride_b = m.stride_c = one;
+  b.step(std::move(m)).fallback = b.launch(b.entry("matmul"), huge, {in, w, y});
+  Harness h;
+  h.state->on_matmul = [](const rt::MatmulCall&) { return rt::Error{}; };
+  const bool allowed = GENERATE(false, true);
+  h.options.use_libraries = allowed;
+  REQUIRE_FALSE(h.load(b));
+  auto x = floats({2}, 0);
+  Empty out(1);
+  const rt::Error error = h.context()->invoke({&x.dl, 1}, {&out.dl, 1}, nullptr);
+  CHECK(error.message == (allowed ? "" : "kernel 0 cannot be launched for a shape this large"));
+}
+
 TEST_CASE("a convolution without library or fallback is the library's error") {
   ProgramBuilder b;
   const uint32_t one = b.i64(1), four = b.i64(4);
