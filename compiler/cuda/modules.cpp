@@ -78,7 +78,7 @@ Status collect_entries(const ModuleLayout& layout, Modules& out) {
       DLCB_CHECK(info != infos.end(), name + " is missing from its cubin");
       out.entries.push_back({name, static_cast<uint32_t>(info->registers), static_cast<uint32_t>(info->shared_bytes),
                              static_cast<uint32_t>(info->stack_bytes), static_cast<uint32_t>(info->instructions),
-                             static_cast<uint32_t>(info->max_threads)});
+                             static_cast<uint32_t>(info->max_threads), info->has_calls});
     }
   }
   return ok();

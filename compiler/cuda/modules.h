@@ -36,6 +36,7 @@ ModuleLayout arrange_modules(std::span<const KernelText> kernels);
 struct EntryFacts {
   std::string name;
   uint32_t registers = 0, shared_bytes = 0, stack_bytes = 0, instructions = 0, max_threads = 0;  // of the first target
+  bool has_calls = false;  // calls a subroutine of the device compiler (64-bit division, ...)
 };
 
 struct Modules {

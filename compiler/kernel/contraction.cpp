@@ -69,7 +69,7 @@ class TileWriter {
     };
     l.block[0] = sym_.constant(kThreads);
     l.grid[0] = sym_.mul(extent_of(sym_, c_.batch), tiles(c_.rows));
-    l.grid[1] = tiles(c_.columns);
+    set_tall_grid(sym_, tiles(c_.columns), l);
     l.max_threads = kThreads;
     l.syncs = true;
     add_variant(kernel, region_, e_, params_, l);
@@ -92,8 +92,8 @@ class TileWriter {
     Expr tiles = sym_.ceildiv(extent_of(sym_, c_.rows), sym_.constant(kTile));
     e_.line("const i32 t = i32(threadIdx.x), ty = t >> 4, tx = t & 15;");
     e_.line(fmt::format("const i32 batch = {};", params_.divide("i32(blockIdx.x)", tiles)));
-    e_.line(fmt::format("const i32 tile_m = (i32(blockIdx.x) - batch * {}) * {}, tile_n = i32(blockIdx.y) * {};",
-                        params_.integer(tiles), kTile, kTile));
+    e_.line(fmt::format("const i32 tile_m = (i32(blockIdx.x) - batch * {}) * {}, tile_n = i32{} * {};",
+                        params_.integer(tiles), kTile, kTallIndex, kTile));
     bind(c_.batch, Level::Uniform, {"batch"});
     for (const char* name : {"left", "right"}) {
       e_.line(fmt::format("__shared__ Pack<{}, {}> {}_[{}];", type_, width_, name, kSlice * kPitch / width_));

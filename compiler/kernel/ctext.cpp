@@ -53,10 +53,11 @@ std::string to_memory(DType t, const std::string& text) {
   return text;
 }
 
+// Infinities and NaN are functions of the prelude: written as divisions by 0 they would be divisions on the device.
 std::string float_text(DType t, double v) {
-  const char* suffix = t == DType::F64 ? "" : "f";
-  if (std::isnan(v)) return fmt::format("(0.0{0} / 0.0{0})", suffix);
-  if (std::isinf(v)) return fmt::format("({}1.0{} / 0.0{})", v < 0 ? "-" : "", suffix, suffix);
+  const char *suffix = t == DType::F64 ? "" : "f", *prefix = t == DType::F64 ? "d_" : "";
+  if (std::isnan(v)) return fmt::format("{}nanf_()", prefix);
+  if (std::isinf(v)) return fmt::format("{}{}inff_()", v < 0 ? "-" : "", prefix);
   if (t != DType::F64 && std::isinf(static_cast<float>(v))) return float_text(t, v < 0 ? -INFINITY : INFINITY);
   std::string s = t == DType::F64 ? fmt::format("{}", v) : fmt::format("{}", static_cast<float>(v));
   if (s.find_first_of(".e") == std::string::npos) s += ".0";

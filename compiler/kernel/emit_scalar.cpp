@@ -282,14 +282,15 @@ Val Emitter::plain_load(size_t input, const Val& offset, bool as_bits) {
   return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, bits[lane]); });
 }
 
-void Emitter::store(size_t output, const Val& v, const Val* predicate) {
+void Emitter::put(size_t output, const Val& v, const Val* predicate, bool as_bits) {
   DType t = region_.region.outputs[output].tensor.dtype;
+  auto bits = [&](const std::string& text) { return as_bits ? text : to_memory(t, text); };
   std::string y = params_.output(output);
   Access a = access(region_.store_offset(output));
   if (!a.vector) {
     const Level level = finest(a.offset.level, predicate ? predicate->level : Level::Uniform);
     for (int lane = 0; lane < shape.count(level); lane++) {
-      std::string put = fmt::format("{}[{}] = {};", y, at(a.offset, level, lane), to_memory(t, at(v, level, lane)));
+      std::string put = fmt::format("{}[{}] = {};", y, at(a.offset, level, lane), bits(at(v, level, lane)));
       line(predicate ? fmt::format("if ({}) {}", at(*predicate, level, lane), put) : put);
     }
     return;
@@ -301,7 +302,7 @@ void Emitter::store(size_t output, const Val& v, const Val* predicate) {
     const std::string& offset = a.offset.names[group];
     line(fmt::format("{} {};", pack, o));
     for (int w = 0; w < shape.width; w++) {
-      line(fmt::format("{}.v[{}] = {};", o, w, to_memory(t, at(v, Level::Slot, group * shape.width + w))));
+      line(fmt::format("{}.v[{}] = {};", o, w, bits(at(v, Level::Slot, group * shape.width + w))));
     }
     std::string put = fmt::format("stp<{}, {}>({} + {}, {});", memory_type(t), shape.width, y, offset, o);
     if (!vector.full.empty()) {

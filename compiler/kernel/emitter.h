@@ -43,7 +43,9 @@ class Emitter {
   // A load's elements as they lie in memory (halves as bits), for copying.
   Val bits(ops::Scalar load);
   // Memory element (any dtype) at an offset; honours the current guard.
-  void store(size_t output, const Val& v, const Val* predicate);
+  void store(size_t output, const Val& v, const Val* predicate) { put(output, v, predicate, false); }
+  // As they lie in memory: what bits() gave.
+  void store_bits(size_t output, const Val& v, const Val* predicate) { put(output, v, predicate, true); }
 
   // ---- the schedule tells what loop symbols are
   void bind(sym::Expr symbol, Val v) { bind_in_scope(symbol, std::move(v)); }
@@ -109,6 +111,7 @@ class Emitter {
   Val vector_load(size_t input, const Access& access, bool as_bits);
   Val plain_load(size_t input, const Val& offset, bool as_bits);
   Val select(const ops::ScalarNode& node);
+  void put(size_t output, const Val& v, const Val* predicate, bool as_bits);
   Val divide(const ops::ScalarNode& node);
   std::string real(DType type, double value);  // a constant: literal or parameter
   Val serial_reduce(ops::Scalar s);

@@ -60,6 +60,10 @@ std::string Params::integer(Expr value) {
   return number(Arg::I32, value, "p");
 }
 
+std::string Params::argument(Expr value) {
+  return options_.literal_dims ? integer(value) : number(Arg::I32, value, "p");
+}
+
 std::string Params::real(float value) {
   const float doubled = value * 2;
   const bool structural =
@@ -79,6 +83,14 @@ std::string Params::real(float value) {
 std::string Params::divide(const std::string& n, Expr divisor) {
   if (literal(divisor) && *sym_.as_const(divisor) > 0)
     return fmt::format("i32(u32({}) / {}u)", n, *sym_.as_const(divisor));
+  return multiply_shift(n, divisor);
+}
+
+std::string Params::divide_by_argument(const std::string& n, Expr divisor) {
+  return options_.literal_dims ? divide(n, divisor) : multiply_shift(n, divisor);
+}
+
+std::string Params::multiply_shift(const std::string& n, Expr divisor) {
   Expr at_least_1 = sym_.max(divisor, sym_.constant(1));
   std::string mul = number(Arg::MagicMul, at_least_1, "mul"), shift = number(Arg::MagicShift, at_least_1, "shift");
   return fmt::format("i32(mdiv(u32({}), {}, {}))", n, mul, shift);

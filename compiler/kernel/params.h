@@ -18,8 +18,11 @@ class Params {
   std::string output(size_t index);  // "y0"
   // The value's name ("p0"), or a literal for small constants: window extents and strides keep their structure.
   std::string integer(sym::Expr value);
+  // The same, but a small constant is no literal either: what only tunes a launch must not tell layers apart.
+  std::string argument(sym::Expr value);
   // (n / divisor) as text for a non-negative n < 2^31; `n` is an i32 expression. A divisor of 0 is never executed.
   std::string divide(const std::string& n, sym::Expr divisor);
+  std::string divide_by_argument(const std::string& n, sym::Expr divisor);
 
   // A float constant as a parameter ("f0"), so that layers that differ in learned scalars share text; constants that
   // shape the code (0, 1, 0.5, small integers, infinities) stay literals.
@@ -30,6 +33,7 @@ class Params {
 
  private:
   bool literal(sym::Expr value) const;
+  std::string multiply_shift(const std::string& n, sym::Expr divisor);
   std::string number(Arg::Kind kind, sym::Expr value, std::string_view prefix);
 
   sym::Store& sym_;

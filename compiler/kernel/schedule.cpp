@@ -82,7 +82,8 @@ Expr linear(sym::Store& sym, std::span<const Loop> loops) {
   return at;
 }
 
-std::vector<bool> needed_loops(Lowered& region, std::span<const Loop> loops, Expr flat) {
+std::vector<bool> needed_loops(Lowered& region, std::span<const Loop> loops, Expr flat,
+                               std::span<const Scalar> computed) {
   std::vector<bool> needed(loops.size(), false);
   auto use = [&](Expr e) {
     for (size_t i = 0; i < loops.size(); i++) {
@@ -93,7 +94,9 @@ std::vector<bool> needed_loops(Lowered& region, std::span<const Loop> loops, Exp
   auto use_offset = [&](Expr offset) {
     if (region.variant(region.sym.sub(offset, flat))) use(offset);
   };
-  for (Scalar load : region.loads()) use_offset(region.site(load).offset);
+  for (Scalar load : region.loads()) {
+    if (std::ranges::find(computed, load) == computed.end()) use_offset(region.site(load).offset);
+  }
   for (size_t i = 0; i < region.region.outputs.size(); i++) use_offset(region.store_offset(i));
   return needed;
 }
@@ -159,6 +162,11 @@ bool has_window(Lowered& region) {
   bool found = false;
   each_node(region, [&](const ops::ScalarNode& n) { found = found || n.kind == ops::ScalarKind::Reduce; });
   return found;
+}
+
+void set_tall_grid(sym::Store& sym, Expr count, Launch& launch) {
+  launch.grid[2] = sym.ceildiv(count, sym.constant(65535));
+  launch.grid[1] = sym.ceildiv(count, sym.max(launch.grid[2], sym.constant(1)));
 }
 
 void add_variant(Kernel& kernel, Lowered& region, const Emitter& e, const Params& params, Launch launch) {

@@ -22,8 +22,9 @@ sym::Expr extent_of(sym::Store& sym, std::span<const Loop> loops);
 sym::Expr linear(sym::Store& sym, std::span<const Loop> loops);
 
 // For each loop, whether its coordinate is needed: by a plain index, or by an offset that is not `flat` plus something
-// invariant.
-std::vector<bool> needed_loops(Lowered& region, std::span<const Loop> loops, sym::Expr flat);
+// invariant. Loads in `computed` are left out: their values are there already.
+std::vector<bool> needed_loops(Lowered& region, std::span<const Loop> loops, sym::Expr flat,
+                               std::span<const ops::Scalar> computed = {});
 
 // Splits flat indices (i32 names, one per value) into the coordinates of the loops. Result [loop][value]; "" where not
 // needed.
@@ -43,6 +44,9 @@ struct Launch {
   uint32_t max_threads = 256;
   bool syncs = false;
 };
+// `count` blocks along y and, because y ends at 65535, z. Their index is kTallIndex; a few of them may be past the end.
+void set_tall_grid(sym::Store& sym, sym::Expr count, Launch& launch);
+constexpr const char* kTallIndex = "(blockIdx.y + blockIdx.z * gridDim.y)";
 void add_variant(Kernel& kernel, Lowered& region, const Emitter& e, const Params& params, Launch launch);
 // The last variant always applies: its condition is dropped.
 void close_variants(sym::Store& sym, Kernel& kernel);

@@ -7,9 +7,10 @@
 namespace dlcb::kernel {
 
 struct Turn {
-  Loop loaded, stored;             // contiguous in the turned loads, in the output
-  std::vector<Loop> batch;         // all others
-  std::vector<ops::Scalar> loads;  // that are read along `loaded`: one or two, of at most 4 bytes an element
+  Loop loaded, stored;              // contiguous in what is turned, in the output
+  std::vector<Loop> batch;          // all others
+  bool row_major = false;           // the output runs over batch, loaded, stored
+  std::vector<ops::Scalar> values;  // that are read along `loaded`: one or two loads or windows of loads
 };
 
 // `loops` are collapsed, outermost first, in the output's physical order. Nothing if no load would gain.

@@ -86,6 +86,7 @@ DLCB_DEVICE float b2f(u16 v) { return dlcb_sim_b2f(v); }
 DLCB_DEVICE u16 f2b(float v) { return dlcb_sim_f2b(v); }
 
 DLCB_DEVICE u32 mdiv(u32 n, u32 mul, u32 shift) { return (u32(u64(n) * mul >> 32) + n) >> shift; }
+DLCB_DEVICE i32 advance(i32 at, i32 by) { return at + by; }
 
 // ---- vectors ----
 // may_alias: the same memory is read as elements and as vectors.
@@ -180,6 +181,10 @@ DLCB_DEVICE float erfh_(float x) {
   p = fmaf_(p, s, 1.12826848f);
   return p * c;
 }
+DLCB_DEVICE float inff_() { return __builtin_inff(); }
+DLCB_DEVICE float nanf_() { return __builtin_nanf(""); }
+DLCB_DEVICE double d_inff_() { return __builtin_inf(); }
+DLCB_DEVICE double d_nanf_() { return __builtin_nan(""); }
 DLCB_DEVICE bool isnanf_(float x) { return x != x; }
 DLCB_DEVICE bool d_isnanf_(double x) { return x != x; }
 DLCB_DEVICE bool isinff_(float x) { return __builtin_fabsf(x) == __builtin_inff(); }

@@ -138,6 +138,7 @@ void pointwise(Cases& all) {
     ValueId x = c.input(DType::I64, {c.dim("N")}), y = c.input(DType::I32, {c.dim("N")});
     c.index_limit[x.id] = 50;
     c.index_limit[y.id] = 7;
+    c.calls = true;
     Scalar v =
         c.scalars.binary(Fn::Mod, c.load(x, {i}),
                          c.scalars.cast(DType::I64, plus(c, c.load(y, {i}), c.scalars.constant_i(DType::I32, 1))));
@@ -332,6 +333,7 @@ Cases all_cases() {
   rows(all);
   columns(all);
   contractions(all);
+  add_bodies(all);
   return all;
 }
 

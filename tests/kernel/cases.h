@@ -33,9 +33,12 @@ class Case {
   std::vector<Sizes> sizes;
   double tolerance = 2e-6;  // relative to the largest magnitude, per dtype see test
   kernel::Schedule schedule = kernel::Schedule::Pointwise;
+  bool calls = false;                       // divides 64-bit integers, which is a subroutine
   std::map<uint32_t, int64_t> index_limit;  // integer inputs hold values below this
 };
 
 std::vector<std::unique_ptr<Case>> all_cases();
+// The part of them that crosses all schedules with all kinds of bodies.
+void add_bodies(std::vector<std::unique_ptr<Case>>& all);
 
 }  // namespace dlcb::testing

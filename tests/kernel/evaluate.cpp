@@ -96,8 +96,12 @@ double Env::value(Scalar s) {
                  : static_cast<double>(ops::wrap_to(node.dtype, static_cast<int64_t>(v)));
     }
     case ScalarKind::Reduce: {
+      // What depends on loaded indices is not known by the symbols alone.
       std::vector<int64_t> at;
-      for (Expr e : scalars->symbols(s)) at.push_back(integer(e));
+      for (Expr e : scalars->symbols(s)) {
+        if (scalars->sym().symbol_kind(e) == sym::SymbolKind::Data) return reduce(*this, node);
+        at.push_back(integer(e));
+      }
       auto key = std::pair(s.id, std::move(at));
       if (auto known = reduced.find(key); known != reduced.end()) return known->second;
       return reduced[key] = reduce(*this, node);

@@ -1,6 +1,6 @@
 // What the CUDA compiler makes of generated kernels: needs NVRTC, no device.
 #include <algorithm>
-#include <chrono>
+#include <unordered_set>
 
 #include "catch.h"
 #include "cuda/cubin.h"
@@ -11,11 +11,15 @@ namespace dlcb::testing {
 
 namespace {
 
-std::vector<cuda::EntryFacts> compile(std::span<const Compiled> cases) {
+// Equal texts of all lists are compiled once.
+std::vector<cuda::EntryFacts> compile(std::initializer_list<std::span<const Compiled>> lists) {
   std::vector<cuda::KernelText> texts;
-  for (const Compiled& c : cases) {
-    for (const kernel::Function& f : c.kernel.functions) {
-      if (std::ranges::find(texts, f.name, &cuda::KernelText::name) == texts.end()) texts.push_back({f.name, f.text});
+  std::unordered_set<std::string> names;
+  for (std::span<const Compiled> cases : lists) {
+    for (const Compiled& c : cases) {
+      for (const kernel::Function& f : c.kernel.functions) {
+        if (names.insert(f.name).second) texts.push_back({f.name, f.text});
+      }
     }
   }
   auto modules = cuda::compile_modules(cuda::arrange_modules(texts), {{*cuda::parse_target("sm_90")}, 0, nullptr});
@@ -31,26 +35,24 @@ const cuda::EntryFacts& facts_of(std::span<const cuda::EntryFacts> entries, cons
 
 }  // namespace
 
-TEST_CASE("kernels compile for sm_90 without a stack frame and cost what literal sizes cost") {
+TEST_CASE("kernels compile for sm_90 without arrays in local memory or calls and cost what literal sizes cost") {
   if (auto version = cuda::nvrtc_version(); !version) {
     WARN("skipped: " << message(version.error()));
     return;
   }
   std::vector<Compiled> dynamic = compile_cases(), literal = compile_cases({.literal_dims = true});
-  std::vector<cuda::EntryFacts> of_dynamic = compile(dynamic), of_literal = compile(literal);
+  const std::vector<cuda::EntryFacts> entries = compile({dynamic, literal});
   for (size_t i = 0; i < dynamic.size(); i++) {
     REQUIRE(dynamic[i].kernel.functions.size() == literal[i].kernel.functions.size());
     for (size_t f = 0; f < dynamic[i].kernel.functions.size(); f++) {
-      const cuda::EntryFacts& a = facts_of(of_dynamic, dynamic[i].kernel.functions[f].name);
-      const cuda::EntryFacts& b = facts_of(of_literal, literal[i].kernel.functions[f].name);
+      const cuda::EntryFacts& a = facts_of(entries, dynamic[i].kernel.functions[f].name);
+      const cuda::EntryFacts& b = facts_of(entries, literal[i].kernel.functions[f].name);
       INFO(dynamic[i].test->name << ", " << a.name << ": " << a.instructions << " instructions, " << b.instructions
                                  << " with literals, " << a.registers << " registers");
-      CHECK(a.stack_bytes == 0);
+      CHECK(a.stack_bytes <= 32);  // a few registers that the compiler saves for the sake of full occupancy
+      CHECK((!a.has_calls || dynamic[i].test->calls));
       CHECK(a.registers * a.max_threads <= 65536);
-      // Literal rows of a tile become immediate offsets of its unrolled accesses; a known cost of tiles with dynamic
-      // pitch.
-      const double limit = dynamic[i].kernel.schedule == kernel::Schedule::Transpose ? 3 : 1.15;
-      CHECK(a.instructions <= b.instructions * limit + 16);
+      CHECK(a.instructions <= b.instructions * 1.15 + 16);
     }
   }
 }

@@ -80,4 +80,21 @@ TEST_CASE("kernels compute what their regions define") {
   }
 }
 
+TEST_CASE("grids stay within the device's limits when one dim is large") {
+  for (const Compiled& c : compile_cases()) {
+    for (const auto& [large, unused] : c.test->sizes[0]) {
+      Env env{&c.test->scalars, &c.test->region, {}, {}, {}};
+      Sizes sizes = c.test->sizes[0];
+      for (auto& [name, value] : sizes) value = name == large ? int64_t{1} << 25 : 1;
+      set_symbols(env, *c.test, sizes);
+      for (const kernel::Variant& v : c.kernel.variants) {
+        INFO(c.test->name << " with large " << large);
+        CHECK(env.integer(v.grid[0]) < int64_t{1} << 31);
+        CHECK(env.integer(v.grid[1]) <= 65535);
+        CHECK(env.integer(v.grid[2]) <= 65535);
+      }
+    }
+  }
+}
+
 }  // namespace dlcb::testing
