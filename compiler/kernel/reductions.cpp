@@ -175,6 +175,9 @@ std::optional<Reductions> find_reductions(ops::ScalarStore& scalars, const sym::
     }
     for (Expr free : scalars.symbols(s)) {
       if (std::ranges::find(columns, free) != columns.end()) return std::nullopt;
+      // Inside a window it is another reduction for every tap.
+      const bool index = sym.symbol_kind(free) == sym::SymbolKind::Index;
+      if (index && std::ranges::find(largest.index, free) == largest.index.end()) return std::nullopt;
     }
     Reduction r{s, rename.empty() ? node.operands[0] : scalars.substitute(node.operands[0], rename), 0};
     std::vector<Scalar> below;
