@@ -55,6 +55,7 @@ class Fuser {
   Building with_inlined(const Building& b, ValueId v);
   bool fits(Building& b);
   bool worth_inlining(const Building& b, ValueId v, const Cost& cost);
+  bool same_size(ValueId v, const Building& b) const;  // as many elements as the region computes
   void refresh_inputs(Building& b);
   Building put(size_t r, Building b);
   std::vector<size_t> consumers(ValueId v) const;
@@ -226,10 +227,6 @@ bool Fuser::worth_inlining(const Building& b, ValueId v, const Cost& cost) {
     for (Scalar load : scalars_.loads(output.body)) here += scalars_.node(load).value == v;
     uses = std::max(uses, here);
   }
-  sym::Store& sym = graph_.sym();
-  const sym::Expr elements = element_count(sym, graph_.value(v).dims);
-  const sym::Expr domain = element_count(sym, b.region.outputs[0].tensor.dims);
-  const bool same_size = graph_.facts().equal(elements, domain);
   const bool has_reduce = b.schedule == Schedule::RowReduce || b.schedule == Schedule::ColumnReduce;
   if (b.schedule == Schedule::Contraction) return false;
   if (cost.reduces) return has_reduce || uses == 1;
@@ -239,8 +236,14 @@ bool Fuser::worth_inlining(const Building& b, ValueId v, const Cost& cost) {
     if (taps > 1) return cost.instructions == 0 || taps <= kWindowCheap / cost.instructions;
   }
   if (has_reduce) return true;  // values are kept in registers, or each is read once
-  if (same_size && uses == 1) return true;
-  return cost.instructions <= (uses > 2 ? kCheap : kBroadcastCheap);
+  if (cost.instructions <= (uses > 2 ? kCheap : kBroadcastCheap)) return true;
+  return uses == 1 && same_size(v, b);  // asked last: a proof takes long
+}
+
+bool Fuser::same_size(ValueId v, const Building& b) const {
+  sym::Store& sym = graph_.sym();
+  return graph_.facts().equal(element_count(sym, graph_.value(v).dims),
+                              element_count(sym, b.region.outputs[0].tensor.dims));
 }
 
 bool Fuser::try_inline(ValueId v) {
@@ -259,8 +262,7 @@ bool Fuser::try_inline(ValueId v) {
     if (!fits(merged.back())) return false;
     // A reduction that joins must not turn a parallel kernel into one that loops serially over a large extent.
     if (cost.reduces && before == Schedule::Pointwise && merged.back().schedule == Schedule::Contraction &&
-        !graph_.facts().equal(element_count(graph_.sym(), graph_.value(v).dims),
-                              element_count(graph_.sym(), regions_[r].region.outputs[0].tensor.dims))) {
+        !same_size(v, regions_[r])) {
       return false;
     }
   }
