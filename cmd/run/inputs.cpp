@@ -68,15 +68,23 @@ Status fill_from_folder(const std::vector<Port>& ports, const std::string& folde
   return ok();
 }
 
+Result<Tensor> read_plain_proto(const std::string& path) {
+  DLCB_ASSIGN(NamedTensor named, read_tensor_proto(path));
+  return std::move(named.tensor);
+}
+
 }  // namespace
 
 Result<Tensor> tensor_from(const std::string& name, const std::string& value, DType dtype) {
   if (!value.starts_with('@')) return parse_literal(name, value, dtype);
-  std::string path = value.substr(1);
-  if (path.ends_with(".npy")) return read_npy(path);
-  if (!path.ends_with(".pb")) return bad_tensor(name, quote(path) + " is neither an .npy nor a .pb file");
-  DLCB_ASSIGN(NamedTensor named, read_tensor_proto(path));
-  return std::move(named.tensor);
+  const std::string path = value.substr(1);
+  if (!path.ends_with(".npy") && !path.ends_with(".pb"))
+    return bad_tensor(name, quote(path) + " is neither an .npy nor a .pb file");
+  auto tensor = path.ends_with(".npy") ? read_npy(path) : read_plain_proto(path);
+  // The readers know the file alone.
+  if (!tensor && tensor.error().kind == DiagKind::InputFile)
+    return bad_tensor(name, quote(path) + " " + tensor.error().args[1]);
+  return tensor;
 }
 
 Result<std::vector<Tensor>> gather_inputs(const std::vector<Port>& ports, const std::vector<std::string>& texts,

@@ -74,10 +74,12 @@ struct Session::Call {
 Diagnostic Session::failure(int status, const std::string& message) const {
   switch (status) {
     case DLCB_BAD_BUNDLE:
-    case DLCB_BAD_VERSION: {
+    case DLCB_BAD_VERSION:
+    case DLCB_BAD_ARGUMENT: {  // a bundle that cannot be opened, among others
       std::shared_ptr<bundle::Bundle> again;
       if (bundle::Error error = bundle::Bundle::open(path_, &again)) return bundle_refused(path_, error);
-      return diag(DiagKind::BadBundle, {path_, message});
+      return status == DLCB_BAD_ARGUMENT ? refused(DiagKind::BadFlag, message)
+                                         : diag(DiagKind::BadBundle, {path_, message});
     }
     case DLCB_NO_TARGET:
       return refused(DiagKind::NoFittingTarget, message);
@@ -85,8 +87,6 @@ Diagnostic Session::failure(int status, const std::string& message) const {
       return refused(DiagKind::GuardFailed, message);
     case DLCB_OUT_OF_MEMORY:
       return refused(DiagKind::DeviceError, "out of device memory: " + message);
-    case DLCB_BAD_ARGUMENT:
-      return refused(DiagKind::BadFlag, message);
     case DLCB_MISSING_LIBRARY:
     case DLCB_DEVICE_ERROR:
       return refused(DiagKind::DeviceError, message);

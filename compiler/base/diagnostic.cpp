@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "base/text.h"
 
 namespace dlcb {
@@ -40,10 +43,11 @@ std::string describe(const Location& where) {
   return text;
 }
 
-// "from Conv '/c' in m.onnx", or "in m.onnx" where no more is known.
-std::string origin_text(const Location& where) {
+// "from Conv '/c' in m.onnx", or "in m.onnx" where no more is known and the message does not name the file itself.
+std::string origin_text(const Location& where, std::span<const std::string> args = {}) {
   const std::string text = describe(where);
   const bool only_file = where.op.empty() && where.node.empty() && where.detail.empty();
+  if (only_file && std::find(args.begin(), args.end(), where.file) != args.end()) return "";
   return text.empty() || only_file ? text : "from " + text;
 }
 
@@ -84,7 +88,7 @@ std::string message(const Diagnostic& d) {
 
 std::string to_text(const Diagnostic& d) {
   std::string text = fmt::format("error[DLCB{}]: {}\n", static_cast<int>(d.kind), message(d));
-  if (std::string from = origin_text(d.where); !from.empty()) text += "  " + from + "\n";
+  if (std::string from = origin_text(d.where, d.args); !from.empty()) text += "  " + from + "\n";
   for (const Note& note : d.notes) {
     text += "  " + note.text;
     if (std::string from = origin_text(note.where); !from.empty()) text += (note.text.empty() ? "" : ", ") + from;
