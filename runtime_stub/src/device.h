@@ -53,7 +53,6 @@ struct EntryInfo {
   std::string name;
   uint32_t module;
   uint32_t max_threads;
-  uint32_t param_sizes_known;  // 0
   bool syncs;
 };
 

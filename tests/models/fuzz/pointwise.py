@@ -89,3 +89,23 @@ class Pointwise(Builder):
             number = self.constant(np.array(self.rng.choice([3, 2, -2]), i.dtype))
             i = self.emit(self.rng.choice(["Add", "Mul", "Div", "Mod", "Max"]), [i, number], x.shapes, i.dtype, exact=True)
         return self.emit("Cast", [i], x.shapes, exact=True, to=oh.np_dtype_to_tensor_dtype(np.dtype(self.float)))
+
+    def op_quotient(self):
+        """A quotient of exact numbers that is rounded, truncated or compared: an error of one ulp would show."""
+        x = self.pick(lambda v: v.exact)
+        if not x or self.float != np.float32:
+            return None
+        scale = self.constant(self.float(self.rng.choice([3, 10, 0.75, 255])))
+        whole = self.emit("Mul", [x, scale], x.shapes, exact=True) if self.rng.random() < 0.5 else x
+        if self.rng.random() < 0.3:
+            whole = self.emit("Transpose", [whole], [tuple(reversed(s)) for s in x.shapes], exact=True)
+        quotient = self.emit("Div", [whole, scale], whole.shapes)
+        self.values.remove(quotient)  # elsewhere it may be off by an ulp
+        kind = self.rng.choice(["Floor", "Ceil", "Round", "Cast", "Less"])
+        if kind == "Cast":
+            i = self.emit("Cast", [quotient], whole.shapes, np.int32, exact=True, to=T.INT32)
+            return self.emit("Cast", [i], whole.shapes, exact=True, to=T.FLOAT)
+        if kind == "Less":
+            c = self.emit("Less", [quotient, self.constant(self.float(1))], whole.shapes, np.bool_, exact=True)
+            return self.emit("Where", [c, whole, self.constant(self.float(-1))], whole.shapes, exact=True)
+        return self.emit(kind, [quotient], whole.shapes, exact=True)
