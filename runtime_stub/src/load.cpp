@@ -16,7 +16,7 @@ DeviceConfig config_of(const bundle::Bundle& bundle, const dlcb_options& options
   for (uint32_t i = 0; i < bundle::size_or_zero(p.targets()); ++i) config.targets.push_back(p.targets()->Get(i)->str());
   for (uint32_t i = 0; i < bundle::size_or_zero(p.entries()); ++i) {
     const fb::Entry& e = *p.entries()->Get(i);
-    config.entries.push_back({e.name()->str(), e.module_(), e.max_threads(), 0, e.syncs()});
+    config.entries.push_back({e.name()->str(), e.module_(), e.max_threads(), e.syncs()});
   }
   config.modules = p.modules();
   config.uses_cublas = p.uses_cublas();
