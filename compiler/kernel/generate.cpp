@@ -58,7 +58,9 @@ Choice choose(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& 
     c.schedule = may_turn(scalars, c.region, c.largest) ? Schedule::Transpose : Schedule::Pointwise;
     return c;
   }
-  if (std::ranges::any_of(reduces, [&](Scalar s) { return is_inside_window(scalars, c.region.outputs[c.largest], s); }))
+  if (std::ranges::any_of(reduces,
+                          [&](Scalar s) { return is_inside_window(scalars, c.region.outputs[c.largest], s); }) ||
+      std::ranges::any_of(c.region.outputs, [&](const Output& o) { return is_guarded(scalars, o); }))
     return c;
   const bool contraction = std::ranges::any_of(reduces, [&](Scalar s) { return is_contraction(scalars, s); });
   if (contraction) {

@@ -70,6 +70,25 @@ std::vector<size_t> physical_positions(ops::ScalarStore& scalars, const Region& 
   return {};
 }
 
+// Whether a condition is one on coordinates (or on indices read from a tensor), not on values alone.
+bool depends_on_place(ops::ScalarStore& scalars, Scalar condition) {
+  std::unordered_set<uint32_t> seen;
+  std::vector<Scalar> work{condition};
+  while (!work.empty()) {
+    const Scalar s = work.back();
+    work.pop_back();
+    if (!seen.insert(s.id).second) continue;
+    const ScalarNode& node = scalars.node(s);
+    if (node.kind == ScalarKind::Index && std::ranges::any_of(scalars.sym().symbols(node.index), [&](Expr e) {
+          const sym::SymbolKind kind = scalars.sym().symbol_kind(e);
+          return kind == sym::SymbolKind::Index || kind == sym::SymbolKind::Data;
+        }))
+      return true;
+    work.insert(work.end(), node.operands.begin(), node.operands.end());
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_window(ops::ScalarStore& scalars, Scalar reduce) {
@@ -120,6 +139,22 @@ bool is_inside_window(ops::ScalarStore& scalars, const Output& output, Scalar re
     return scalars.sym().symbol_kind(free) == sym::SymbolKind::Index &&
            std::ranges::find(output.index, free) == output.index.end();
   });
+}
+
+bool is_guarded(ops::ScalarStore& scalars, const Output& output) {
+  std::unordered_set<uint64_t> seen;
+  std::unordered_set<uint32_t> guarded, needed;
+  std::vector<std::pair<Scalar, bool>> work{{output.body, false}};
+  while (!work.empty()) {
+    const auto [s, under] = work.back();
+    work.pop_back();
+    if (!seen.insert(uint64_t{s.id} << 1 | under).second) continue;
+    const ScalarNode& node = scalars.node(s);
+    if (node.kind == ScalarKind::Reduce && !is_window(scalars, s)) (under ? guarded : needed).insert(s.id);
+    const bool branches = node.kind == ScalarKind::Select && depends_on_place(scalars, node.operands[0]);
+    for (size_t i = 0; i < node.operands.size(); ++i) work.push_back({node.operands[i], under || (branches && i > 0)});
+  }
+  return std::ranges::any_of(guarded, [&](uint32_t id) { return !needed.contains(id); });
 }
 
 bool is_contraction(ops::ScalarStore& scalars, Scalar reduce) {
@@ -175,9 +210,6 @@ std::optional<Reductions> find_reductions(ops::ScalarStore& scalars, const sym::
     }
     for (Expr free : scalars.symbols(s)) {
       if (std::ranges::find(columns, free) != columns.end()) return std::nullopt;
-      // Inside a window it is another reduction for every tap.
-      const bool index = sym.symbol_kind(free) == sym::SymbolKind::Index;
-      if (index && std::ranges::find(largest.index, free) == largest.index.end()) return std::nullopt;
     }
     Reduction r{s, rename.empty() ? node.operands[0] : scalars.substitute(node.operands[0], rename), 0};
     std::vector<Scalar> below;

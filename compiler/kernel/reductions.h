@@ -28,6 +28,11 @@ void collect_reduces(ops::ScalarStore& scalars, ops::Scalar s, std::vector<ops::
 // Whether the reduction depends on an index that is none of the output's: one of a window around it. There is no
 // schedule for that, as it would be computed anew for every element of the window.
 bool is_inside_window(ops::ScalarStore& scalars, const Output& output, ops::Scalar reduce);
+
+// Whether some reduction is needed only where a condition on coordinates holds (inside padding, in one part of a
+// concatenation). Schedules compute reductions first and for all coordinates: outside they would read beyond the
+// tensor.
+bool is_guarded(ops::ScalarStore& scalars, const Output& output);
 // A sum of products whose factors vary along different kept loops (matmul, convolution).
 bool is_contraction(ops::ScalarStore& scalars, ops::Scalar reduce);
 
