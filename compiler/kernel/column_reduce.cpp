@@ -153,12 +153,12 @@ class ColumnWriter {
     if (any) {
       loop([&] {
         for (size_t i = 0; i < region_.region.outputs.size(); i++) {
-          if (is_elementwise(i)) e_.store(i, e_.value(region_.body(i)), &inside);
+          if (is_elementwise(i)) e_.store_body(i, &inside);
         }
       });
     }
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
-      if (!is_elementwise(i)) e_.store(i, e_.value(region_.body(i)), &first);
+      if (!is_elementwise(i)) e_.store_body(i, &first);
     }
   }
 

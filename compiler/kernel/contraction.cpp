@@ -184,7 +184,7 @@ class TileWriter {
     Val sums{Level::Group, {}};
     for (int g = 0; g < n; g++) sums.names.push_back(fmt::format("c{}{}", g / kPerThread, g % kPerThread));
     e_.set_value(c_.reduce, sums);
-    e_.store(0, e_.value(region_.body(0)), &in);
+    e_.store_body(0, &in);
     e_.close_bindings();
     e_.append(e_.close_loop());
   }

@@ -41,7 +41,7 @@ Val Emitter::build_value(Scalar s) {
     }
     case ScalarKind::Unary: {
       Val a = value(node.operands[0]);
-      DType t = type_of(node.operands[0]);
+      DType t = coarse_.contains(s.id) ? DType::F16 : type_of(node.operands[0]);
       return define(register_type(node.dtype), "v", a.level,
                     [&](int lane) { return unary_text(node.fn, t, a.names[lane]); });
     }
@@ -156,7 +156,7 @@ Val Emitter::serial_reduce(Scalar s) {
   if (unrolled && *inner == 0) sum = {Level::Uniform, {fresh("a")}};
   std::string text = close_loop();
   for (const std::string& name : sum.names) {
-    line(fmt::format("{} {} = {};", register_type(node.dtype), name, reduce_identity(node.reduce, node.dtype)));
+    variable(register_type(node.dtype), name, reduce_identity(node.reduce, node.dtype));
   }
   for (const std::string& head : heads) line(head);
   *current_->text += text;
@@ -164,18 +164,28 @@ Val Emitter::serial_reduce(Scalar s) {
   return sum;
 }
 
+// `base` plus an offset that is the same in each vector. Where the distance of vectors is a literal it stays one, for
+// the immediate operand of an access.
+Val Emitter::shifted(const std::vector<std::string>& base, Expr by) {
+  if (region_.sym.is_const(by, 0)) return Val{Level::Group, base};
+  Val shift = index(by);
+  Shape whole = shape;
+  shape.sides = 1;  // one offset a vector
+  const bool runs = vector.run > 1 && &base == &vector.base;
+  auto first = [&](int group) { return runs ? group - group % vector.run : group; };
+  Val v = define("i32", "i", Level::Group, [&](int group) {
+    return fmt::format("{} + {}", base[first(group)], at(shift, Level::Group, first(group)));
+  });
+  for (int group = 0; runs && group < shape.groups; group++) {
+    if (group != first(group))
+      v.names[group] = fmt::format("({} + {})", v.names[first(group)], (group - first(group)) * vector.step);
+  }
+  shape = whole;
+  return v;
+}
+
 Emitter::Access Emitter::access(Expr offset) {
   sym::Store& sym = region_.sym;
-  auto shifted = [&](const std::vector<std::string>& base, Expr by) {
-    if (sym.is_const(by, 0)) return Val{Level::Group, base};
-    Val shift = index(by);
-    Shape whole = shape;
-    shape.sides = 1;  // one offset a vector
-    Val v = define("i32", "i", Level::Group,
-                   [&](int group) { return fmt::format("{} + {}", base[group], at(shift, Level::Group, group)); });
-    shape = whole;
-    return v;
-  };
   // Under a guard a vector must be wholly inside or outside, and tails are guards of their own.
   const bool guarded_whole = !guard() || (guard()->level != Level::Slot && shape.sides == 1 && vector.full.empty());
   const bool vectors = shape.width > 1 && guarded_whole;
@@ -188,12 +198,12 @@ Emitter::Access Emitter::access(Expr offset) {
   if (vector.flat.valid() && shape.width > 1) {
     if (Expr by = sym.sub(offset, vector.flat); !region_.variant(by)) return {false, flat_lanes(by)};
   }
-  if (vectors && vector.symbol.valid() && shape.sides == 1) {
+  const bool runs = shape.width == 1 && vector.run > 1;
+  if ((vectors || runs) && vector.symbol.valid() && shape.sides == 1) {
     Expr slope, rest;
-    if (affine(region_, offset, vector.symbol, &slope, &rest) && sym.is_const(slope, 1) &&
-        multiple_or_condition(rest)) {
-      return {true, shifted(vector.base, rest)};
-    }
+    const bool along = affine(region_, offset, vector.symbol, &slope, &rest) && sym.is_const(slope, 1);
+    if (along && runs) return {false, {Level::Slot, shifted(vector.base, rest).names}};
+    if (along && multiple_or_condition(rest)) return {true, shifted(vector.base, rest)};
   }
   return {false, index(offset)};
 }
@@ -208,8 +218,23 @@ Val Emitter::flat_lanes(Expr by) {
   });
 }
 
+void Emitter::fetch(Scalar load) {
+  const uint64_t key = memo_key(MemoKind::Bits, load.id);
+  if (lookup(key) || lookup(memo_key(MemoKind::Value, load.id))) return;
+  Scope* saved = current_;
+  current_ = home(region_.symbols(load), region_.unsafe(load));
+  remember(key, bits(load));
+  current_ = saved;
+}
+
 Val Emitter::load(Scalar s) {
   const Lowered::Site site = region_.site(s);
+  if (const Val* fetched = lookup(memo_key(MemoKind::Bits, s.id))) {
+    const Val raw = *fetched;
+    DType t = region_.scalars.dtype(s);
+    if (register_type(t) == memory_type(t)) return raw;
+    return define(register_type(t), "v", raw.level, [&](int lane) { return from_memory(t, raw.names[lane]); });
+  }
   Access a = access(site.offset);
   return a.vector ? vector_load(site.input, a, false) : plain_load(site.input, a.offset, false);
 }
@@ -235,11 +260,12 @@ Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
   for (int group = 0; group < shape.groups; group++) {
     const std::string& offset = access.offset.names[group];
     std::string r = fresh("r"), get = fmt::format("ldp<{}>({} + {})", pack, x, offset);
+    const std::string type = fmt::format("Pack<{}>", pack);
     if (guard()) {
-      line(fmt::format("Pack<{}> {} = {{}};", pack, r));
+      variable(type, r, "{}");
       line(fmt::format("if ({}) {} = {};", at(*guard(), Level::Group, group), r, get));
     } else if (!vector.full.empty()) {
-      line(fmt::format("Pack<{}> {} = {{}};", pack, r));
+      variable(type, r, "{}");
       line(fmt::format("if ({}) {} = {}; else {{", vector.full[group], r, get));
       for (int w = 0; w < shape.width; w++) {
         line(fmt::format("  if ({} + {} < {}) {}.v[{}] = {}[{} + {}];", vector.flat_base[group], w, vector.flat_end, r,
@@ -247,7 +273,7 @@ Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
       }
       line("}");
     } else {
-      line(fmt::format("const Pack<{}> {} = {};", pack, r, get));
+      constant(type, r, get);
     }
     for (int w = 0; w < shape.width; w++) elements.names.push_back(fmt::format("{}.v[{}]", r, w));
   }
@@ -268,18 +294,34 @@ Val Emitter::plain_load(size_t input, const Val& offset, bool as_bits) {
                   [&](int lane) { return from_memory(t, fmt::format("{}[{}]", x, offset.names[lane])); });
   }
   std::vector<std::string> bits;
+  std::unordered_map<std::string, std::string> known;  // lanes of equal condition and offset share a load
   for (int lane = 0; lane < shape.count(level); lane++) {
     std::vector<std::string> when;
     if (guard()) when.push_back(at(*guard(), level, lane));
     if (sided && lane % 2 == 1) when.push_back(vector.crossing[lane / 2]);
     std::string from = at(offset, level, lane), r = fresh("r");
-    bits.push_back(r);
-    line(fmt::format("{} {} = {};", memory_type(t), r, sided && lane % 2 == 1 ? bits[lane - 1] : "0"));
+    if (!sided) {
+      auto [known_at, is_new] = known.emplace(when[0] + "?" + from, r);
+      bits.push_back(known_at->second);
+      if (!is_new) continue;
+    } else {
+      bits.push_back(r);
+    }
+    variable(memory_type(t), r, sided && lane % 2 == 1 ? bits[lane - 1] : "0");
     std::string get = fmt::format("{} = {}[{}];", r, x, from);
     line(when.empty() ? get : fmt::format("if ({}) {}", fmt::join(when, " && "), get));
   }
   if (as_bits) return {level, bits};
   return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, bits[lane]); });
+}
+
+void Emitter::store_body(size_t output, const Val* predicate) {
+  Scalar body = region_.body(output);
+  const ScalarNode node = region_.scalars.node(body);
+  const DType t = region_.region.outputs[output].tensor.dtype;
+  const bool rounds = (t == DType::F16 || t == DType::BF16) && node.kind == ScalarKind::Cast && node.dtype == t &&
+                      region_.scalars.dtype(node.operands[0]) == DType::F32;
+  store(output, value(rounds ? node.operands[0] : body), predicate);
 }
 
 void Emitter::put(size_t output, const Val& v, const Val* predicate, bool as_bits) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernel/precision.h"
 #include "kernel/scope.h"
 
 namespace dlcb::kernel {
@@ -12,14 +13,19 @@ namespace dlcb::kernel {
 using sym::Expr;
 
 Emitter::Emitter(Lowered& region, Params& params, Shape shape)
-    : shape(shape), region_(region), params_(params), root_(std::make_unique<Scope>()), current_(root_.get()) {
+    : shape(shape),
+      region_(region),
+      params_(params),
+      coarse_(coarse_values(region)),
+      root_(std::make_unique<Scope>()),
+      current_(root_.get()) {
   root_->text = &root_->own_text;
 }
 
 Emitter::~Emitter() {
   while (current_ != root_.get()) {
     Scope* parent = current_->parent;
-    delete current_;
+    if (!current_->block) delete current_;
     current_ = parent;
   }
 }
@@ -48,13 +54,29 @@ Level Emitter::finest(std::initializer_list<Level> levels) { return std::max(lev
 Val Emitter::define(std::string_view type, std::string_view prefix, Level level,
                     const std::function<std::string(int)>& text) {
   Val v{level, {}};
+  std::unordered_map<std::string, std::string> known;  // lanes of equal text share a name
   for (int lane = 0; lane < shape.count(level); lane++) {
-    std::string value = text(lane);
-    std::string name = fresh(prefix);
-    line(fmt::format("const {} {} = {};", type, name, value));
-    v.names.push_back(std::move(name));
+    auto [at, is_new] = known.emplace(text(lane), "");
+    if (is_new) {
+      at->second = fresh(prefix);
+      constant(type, at->second, at->first);
+    }
+    v.names.push_back(at->second);
   }
   return v;
+}
+
+void Emitter::constant(std::string_view type, const std::string& name, const std::string& value) {
+  if (current_->block)
+    variable(type, name, value);
+  else
+    line(fmt::format("const {} {} = {};", type, name, value));
+}
+
+void Emitter::variable(std::string_view type, const std::string& name, std::string_view value) {
+  if (!current_->block) return line(fmt::format("{} {} = {};", type, name, value));
+  *current_->parent->text += fmt::format("  {} {};\n", type, name);
+  line(fmt::format("{} = {};", name, value));
 }
 
 std::string Emitter::at(const Val& v, Level level, int lane) {
@@ -118,6 +140,29 @@ std::string Emitter::close_loop() {
   current_ = s->parent;
   std::string text = std::move(s->own_text);
   delete s;
+  return text;
+}
+
+size_t Emitter::make_block(std::vector<Expr> symbols) {
+  auto s = std::make_unique<Scope>();
+  s->block = true;
+  s->text = &s->own_text;
+  s->symbols = std::move(symbols);
+  blocks_.push_back(std::move(s));
+  return blocks_.size() - 1;
+}
+
+void Emitter::enter(size_t block) {
+  blocks_[block]->parent = current_;
+  current_ = blocks_[block].get();
+}
+
+void Emitter::guard_block(const Val& guard) { current_->guard = guard; }
+
+std::string Emitter::leave() {
+  std::string text = std::move(current_->own_text);
+  current_->own_text.clear();
+  current_ = current_->parent;
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "kernel/lowered.h"
@@ -42,10 +43,14 @@ class Emitter {
   Val value(ops::Scalar s);
   // A load's elements as they lie in memory (halves as bits), for copying.
   Val bits(ops::Scalar load);
+  // Issues a load whose value is asked for later, so that several are in flight together.
+  void fetch(ops::Scalar load);
   // Memory element (any dtype) at an offset; honours the current guard.
   void store(size_t output, const Val& v, const Val* predicate) { put(output, v, predicate, false); }
   // As they lie in memory: what bits() gave.
   void store_bits(size_t output, const Val& v, const Val* predicate) { put(output, v, predicate, true); }
+  // Stores the output's body; a last rounding to 16 bits is left to the store.
+  void store_body(size_t output, const Val* predicate);
 
   // ---- the schedule tells what loop symbols are
   void bind(sym::Expr symbol, Val v) { bind_in_scope(symbol, std::move(v)); }
@@ -55,7 +60,9 @@ class Emitter {
   struct Vector {
     sym::Expr symbol;               // invalid: none
     std::vector<std::string> base;  // i32, per group
-    sym::Expr flat;                 // offset expression that equals `flat_base` in slot 0 of a group; invalid: none
+    int run = 1;                    // of so many consecutive groups each is `step` elements after the one before
+    int64_t step = 0;
+    sym::Expr flat;  // offset expression that equals `flat_base` in slot 0 of a group; invalid: none
     std::vector<std::string> flat_base;
     std::vector<std::string> full;      // per group: the whole vector is inside; empty: always
     std::string flat_end;               // first invalid flat index, with `full`
@@ -82,6 +89,11 @@ class Emitter {
   struct Scope;
   void open_loop(std::vector<sym::Expr> symbols);
   std::string close_loop();  // the text inside
+  // A loop body that is written in parts, with other text between them: its values are declared around it and kept.
+  size_t make_block(std::vector<sym::Expr> symbols);
+  void enter(size_t block);
+  void guard_block(const Val& guard);  // of the block entered
+  std::string leave();                 // the text since enter()
   // Loads of values that depend on `symbols` (or, if none are given, unsafe loads) are conditional on `guard` from here
   // on.
   void open_guard(std::vector<sym::Expr> symbols, const Val& guard);
@@ -98,6 +110,8 @@ class Emitter {
     Val offset;
   };
   void bind_in_scope(sym::Expr symbol, Val v);
+  void constant(std::string_view type, const std::string& name, const std::string& value);
+  void variable(std::string_view type, const std::string& name, std::string_view value);
   const Val* lookup(uint64_t key) const;
   Val remember(uint64_t key, Val v);
   Scope* home(const std::vector<sym::Expr>& symbols, bool unsafe);
@@ -108,6 +122,7 @@ class Emitter {
   bool same_in_vector(sym::Expr comparison);
   Val build_value(ops::Scalar s);
   Val load(ops::Scalar s);
+  Val shifted(const std::vector<std::string>& base, sym::Expr by);
   Val vector_load(size_t input, const Access& access, bool as_bits);
   Val plain_load(size_t input, const Val& offset, bool as_bits);
   Val select(const ops::ScalarNode& node);
@@ -125,8 +140,10 @@ class Emitter {
 
   Lowered& region_;
   Params& params_;
+  std::unordered_set<uint32_t> coarse_;  // see coarse_values()
   std::unique_ptr<Scope> root_;
   Scope* current_;
+  std::vector<std::unique_ptr<Scope>> blocks_;
   std::unordered_map<std::string, int> counters_;
 };
 

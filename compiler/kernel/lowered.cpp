@@ -128,6 +128,11 @@ void Lowered::set_operand(Scalar reduce, Scalar operand, std::span<const Expr> s
   unsafe_.clear();
 }
 
+Scalar Lowered::operand(Scalar reduce) const {
+  auto own = operands_.find(reduce.id);
+  return own != operands_.end() ? own->second : scalars.node(reduce).operands[0];
+}
+
 // Each reachable node once, data bindings and the schedule's operands followed, in a deterministic order.
 void Lowered::visit(const std::function<void(Scalar, const ops::ScalarNode&)>& see) {
   std::unordered_set<uint32_t> seen;

@@ -42,6 +42,8 @@ class Lowered {
   // A reduction that the schedule computes: its operand over `symbols` (shared by all such reductions) instead of its
   // own bound indices. From now on the Reduce node stands for the reduced value of that operand.
   void set_operand(ops::Scalar reduce, ops::Scalar operand, std::span<const sym::Expr> symbols);
+  // What a Reduce node reduces: set_operand()'s, or its own.
+  ops::Scalar operand(ops::Scalar reduce) const;
 
   // Every load reachable from any body, and every integer expression used other than as a load's coordinates.
   std::vector<ops::Scalar> loads();

@@ -1,30 +1,23 @@
 // Reductions along rows. T lanes share a row (T is chosen per launch, so that T * K * W is just above the row length);
-// each lane keeps K vectors of W elements, and what is computed from them, in registers for all stages. Rows too long
-// for that are read once per stage.
+// each lane keeps K vectors of W elements, and what is computed from them, in registers for all stages. Where the
+// length is not known the launch also says how many of the K there are, and the text of the others is skipped. Rows too
+// long for that are read once per stage.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "kernel/ctext.h"
-#include "kernel/reductions.h"
+#include "kernel/row_plan.h"
 
 namespace dlcb::kernel {
 
 using ops::Scalar;
+using ops::ScalarKind;
 using sym::Expr;
 
 namespace {
 
-constexpr int kMaxLanes = 1024;
 constexpr int kHeavyBody = 96;
-
-struct RowPlan {
-  int vectors = 1, width = 1;  // K, W
-  bool looped = false;
-  int64_t max_lanes = kMaxLanes;
-  bool fixed = false;  // the row length is known, so there are exactly max_lanes lanes
-  bool exact = false;  // and together they hold exactly one row
-};
 
 class RowWriter {
  public:
@@ -34,60 +27,97 @@ class RowWriter {
         r_(r),
         plan_(plan),
         params_(region.sym, region.region, options),
-        e_(region, params_, Shape{plan.vectors, plan.width, 1}),
-        columns_(extent_of(region.sym, r.reduced)) {}
+        e_(region, params_, Shape{plan.mode == RowPlan::Stepped ? plan.rows : plan.vectors, plan.width, 1}),
+        columns_(extent_of(region.sym, r.reduced)),
+        lanes_(lanes_of(region.sym, columns_, plan)) {
+    for (const Loop& l : r.reduced) symbols_.push_back(l.symbol);
+  }
 
   void write(Kernel& kernel) {
-    rows();
+    bind_rows();
     if (plan_.width > 1) e_.vector.multiples = {columns_};
-    if (plan_.looped)
-      looped();
-    else
-      in_registers();
+    switch (plan_.mode) {
+      case RowPlan::Registers:
+        in_registers();
+        break;
+      case RowPlan::Stepped:
+        stepped();
+        break;
+      case RowPlan::Looped:
+        stages([&](const std::vector<Scalar>&, const std::function<void()>& body) { loop(body); });
+        break;
+    }
     launch(kernel);
   }
 
  private:
-  void rows() {
-    Expr rows = extent_of(sym_, r_.kept);
+  using Body = std::function<void()>;
+  // Writes `body` for all columns of the lane; `needs` is what it computes.
+  using Columns = std::function<void(const std::vector<Scalar>& needs, const Body& body)>;
+
+  // The rows of this thread, clamped to the last one.
+  void bind_rows() {
     std::string lanes = plan_.fixed ? fmt::format("{}", plan_.max_lanes) : "i32(blockDim.x)";
     e_.line(fmt::format("const i32 lane = i32(threadIdx.x), lanes = {};", lanes));
-    e_.line("const u32 at = blockIdx.x * blockDim.y + threadIdx.y;");
-    std::string n = params_.integer(rows);
-    e_.line(fmt::format("const bool inside = at < u32({});", n));
-    e_.line(fmt::format("const i32 row = inside ? i32(at) : {} - 1;", n));
+    std::string n = params_.integer(extent_of(sym_, r_.kept));
+    std::vector<std::string> rows;
+    for (int q = 0; q < plan_.rows; q++) {
+      std::string at = e_.fresh("at"), inside = e_.fresh("inside"), row = e_.fresh("row");
+      std::string block = plan_.rows == 1 ? "blockIdx.x" : fmt::format("(blockIdx.x * {}u + {}u)", plan_.rows, q);
+      e_.line(fmt::format("const u32 {} = {} * blockDim.y + threadIdx.y;", at, block));
+      e_.line(fmt::format("const bool {} = {} < u32({});", inside, at, n));
+      e_.line(fmt::format("const i32 {} = {} ? i32({}) : {} - 1;", row, inside, at, n));
+      inside_.push_back(inside);
+      rows.push_back(row);
+    }
     std::vector<bool> needed = needed_loops(region_, r_.kept, sym_.constant(0));
-    auto coordinates = split_index(e_, params_, {"row"}, r_.kept, needed);
+    auto coordinates = split_index(e_, params_, rows, r_.kept, needed);
     for (size_t i = 0; i < r_.kept.size(); i++) {
-      if (!coordinates[i].empty()) e_.bind(r_.kept[i].symbol, {Level::Uniform, coordinates[i]});
+      if (!coordinates[i].empty()) e_.bind(r_.kept[i].symbol, of_rows(coordinates[i]));
     }
   }
 
-  // Columns of this lane, starting at `first` ("" or a loop variable), and whether they exist.
-  void bind_columns(const std::string& first) {
+  // A value of each row, as lanes see it.
+  Val of_rows(const std::vector<std::string>& names) const {
+    return {plan_.rows == 1 ? Level::Uniform : Level::Group, names};
+  }
+  int row_of(int group) const { return plan_.mode == RowPlan::Stepped ? group : 0; }
+
+  // Columns of this lane in vectors `first`, `first` + 1 ... after `start` ("" or a loop variable), and whether they
+  // exist. Sets vector and in_.
+  void bind_columns(const std::string& start, int first) {
     const int width = plan_.width;
+    const bool literal = plan_.fixed;
     std::string length = params_.integer(columns_);
-    Val base = e_.define("i32", "c", Level::Group, [&](int k) {
+    auto vector_of = [&](int group) { return plan_.mode == RowPlan::Stepped ? first : literal ? 0 : group; };
+    Val base = e_.define("i32", "c", Level::Group, [&](int group) {
+      const int k = vector_of(group);
       std::string lane = k == 0 ? "lane" : k == 1 ? "(lane + lanes)" : fmt::format("(lane + {} * lanes)", k);
       std::string at = width == 1 ? lane : fmt::format("{} * {}", lane, width);
-      return first.empty() ? at : fmt::format("{} + {}", first, at);
+      return start.empty() ? at : fmt::format("{} + {}", start, at);
     });
-    in_ = e_.define("bool", "in", Level::Group,
-                    [&](int k) { return plan_.exact ? "true" : fmt::format("{} < {}", base.names[k], length); });
-    std::vector<Expr> symbols;
-    for (const Loop& l : r_.reduced) symbols.push_back(l.symbol);
-    if (plan_.exact)
-      e_.open_bindings(symbols);
+    e_.vector.run = literal ? e_.shape.groups : 1;
+    e_.vector.step = plan_.max_lanes * width;
+    for (int k = 1; literal && k < e_.shape.groups; k++)
+      base.names[k] = fmt::format("({} + {})", base.names[0], k * e_.vector.step);
+    auto inside = [&](int g) { return plan_.exact ? "true" : fmt::format("{} < {}", base.names[g], length); };
+    if (plan_.mode == RowPlan::Stepped)  // kept as text: comparing again is cheaper than keeping the outcome
+      in_ = {Level::Group, std::vector<std::string>(e_.shape.groups, fmt::format("({})", inside(0)))};
     else
-      e_.open_guard(symbols, in_);
+      in_ = e_.define("bool", "in", Level::Group, inside);
+    e_.vector.base = base.names;
+    if (r_.reduced.size() == 1) e_.vector.symbol = r_.reduced[0].symbol;
+  }
+
+  // Binds the reduced loops; in the scope of their symbols.
+  void bind_reduced() {
+    const int width = plan_.width;
     std::vector<std::string> slots;
     for (int s = 0; s < e_.shape.slots(); s++) {
-      const std::string& c = base.names[s / width];
+      const std::string& c = e_.vector.base[s / width];
       slots.push_back(s % width == 0 ? c : fmt::format("({} + {})", c, s % width));
     }
     if (r_.reduced.size() == 1) {
-      e_.vector.symbol = r_.reduced[0].symbol;
-      e_.vector.base = base.names;
       e_.bind(r_.reduced[0].symbol, {Level::Slot, slots});
       return;
     }
@@ -97,194 +127,243 @@ class RowWriter {
     }
   }
 
-  // acc = acc op (this lane's elements).
-  void accumulate(const Reduction& r, const std::string& acc) {
-    const ops::ScalarNode& node = region_.scalars.node(r.node);
-    Val v = e_.value(r.operand);
-    for (int k = 0; k < plan_.vectors; k++) {
-      std::string part = e_.at(v, Level::Slot, k * plan_.width);
-      for (int w = 1; w < plan_.width; w++) {
-        std::string name = e_.fresh("t");
-        std::string next = e_.at(v, Level::Slot, k * plan_.width + w);
-        e_.line(fmt::format("const {} {} = {};", register_type(node.dtype), name,
-                            reduce_text(node.reduce, node.dtype, part, next)));
-        part = name;
-      }
-      e_.line(fmt::format("if ({}) {} = {};", in_.names[k], acc, reduce_text(node.reduce, node.dtype, acc, part)));
-    }
+  void open_columns(const std::string& start) {
+    bind_columns(start, 0);
+    if (plan_.exact)
+      e_.open_bindings(symbols_);
+    else
+      e_.open_guard(symbols_, in_);
+    bind_reduced();
   }
 
-  std::string declare(const Reduction& r) {
+  // ---- reductions; `accs` has one accumulator a row
+  std::string_view type_of(const Reduction& r) const { return register_type(region_.scalars.node(r.node).dtype); }
+  std::string combined(const Reduction& r, const std::string& a, const std::string& b) const {
     const ops::ScalarNode& node = region_.scalars.node(r.node);
-    std::string acc = e_.fresh("a");
-    e_.line(fmt::format("{} {} = {};", register_type(node.dtype), acc, reduce_identity(node.reduce, node.dtype)));
-    return acc;
+    return reduce_text(node.reduce, node.dtype, a, b);
+  }
+  std::string identity(const Reduction& r) const {
+    const ops::ScalarNode& node = region_.scalars.node(r.node);
+    return reduce_identity(node.reduce, node.dtype);
+  }
+
+  std::vector<std::string> declare(const Reduction& r) {
+    std::vector<std::string> accs;
+    for (int q = 0; q < plan_.rows; q++) {
+      accs.push_back(e_.fresh("a"));
+      e_.line(fmt::format("{} {} = {};", type_of(r), accs.back(), identity(r)));
+    }
+    return accs;
+  }
+
+  // acc = acc op (this lane's elements).
+  void accumulate(const Reduction& r, const std::vector<std::string>& accs) {
+    Val v = e_.value(r.operand);
+    for (int g = 0; g < e_.shape.groups; g++) {
+      std::string part = e_.at(v, Level::Slot, g * plan_.width);
+      for (int w = 1; w < plan_.width; w++) {
+        std::string name = e_.fresh("t");
+        std::string next = e_.at(v, Level::Slot, g * plan_.width + w);
+        e_.line(fmt::format("const {} {} = {};", type_of(r), name, combined(r, part, next)));
+        part = name;
+      }
+      const std::string& acc = accs[row_of(g)];
+      e_.line(fmt::format("if ({}) {} = {};", in_.names[g], acc, combined(r, acc, part)));
+    }
   }
 
   // Every lane of the row gets the result: shuffles inside a warp, then one word a warp through shared memory.
-  void combine(const Reduction& r, const std::string& acc) {
-    const ops::ScalarNode& node = region_.scalars.node(r.node);
+  void combine(const Reduction& r, const std::vector<std::string>& accs) {
     auto shuffle = [&](int mask, const std::string& indent, const std::string& condition) {
-      std::string body = fmt::format("const {} o = shfl_xor({}, {}); {} = {};", register_type(node.dtype), acc, mask,
-                                     acc, reduce_text(node.reduce, node.dtype, acc, "o"));
-      e_.line(condition.empty() ? fmt::format("{}{{ {} }}", indent, body)
-                                : fmt::format("{}if ({}) {{ {} }}", indent, condition, body));
+      std::string body;
+      for (const std::string& acc : accs)
+        body += fmt::format("{{ const {} o = shfl_xor({}, {}); {} = {}; }} ", type_of(r), acc, mask, acc,
+                            combined(r, acc, "o"));
+      body.pop_back();
+      if (!condition.empty()) body = fmt::format("if ({}) {{ {} }}", condition, body);
+      e_.line(indent + body);
     };
-    for (int mask : {16, 8, 4}) shuffle(mask, "", fmt::format("lanes > {}", mask));
+    for (int mask : {16, 8, 4}) {
+      if (plan_.max_lanes > mask) shuffle(mask, "", plan_.fixed ? "" : fmt::format("lanes > {}", mask));
+    }
     for (int mask : {2, 1}) shuffle(mask, "", "");
     if (plan_.max_lanes > 32) {
       std::string shared = e_.fresh("s");
-      e_.line(fmt::format("__shared__ {} {}[32];", register_type(node.dtype), shared));
+      auto word = [&](size_t q, const char* lane) {
+        return q == 0 ? fmt::format("{}[{}]", shared, lane) : fmt::format("{}[{} + {}]", shared, lane, 32 * q);
+      };
+      e_.line(fmt::format("__shared__ {} {}[{}];", type_of(r), shared, 32 * accs.size()));
       e_.line("if (lanes > 32) {");
-      e_.line(fmt::format("  if ((lane & 31) == 0) {}[lane >> 5] = {};", shared, acc));
+      for (size_t q = 0; q < accs.size(); q++)
+        e_.line(fmt::format("  if ((lane & 31) == 0) {} = {};", word(q, "(lane >> 5)"), accs[q]));
       e_.line("  __syncthreads();");
-      e_.line(fmt::format("  {} = (lane & 31) < (lanes >> 5) ? {}[lane & 31] : {};", acc, shared,
-                          reduce_identity(node.reduce, node.dtype)));
+      for (size_t q = 0; q < accs.size(); q++) e_.line(fmt::format("  {} = {};", accs[q], identity(r)));
+      for (size_t q = 0; q < accs.size(); q++)
+        e_.line(fmt::format("  if ((lane & 31) < (lanes >> 5)) {} = {};", accs[q], word(q, "(lane & 31)")));
       for (int mask : {16, 8, 4, 2, 1}) shuffle(mask, "  ", "");
       e_.line("}");
     }
-    e_.set_value(r.node, {Level::Uniform, {acc}});
+    e_.set_value(r.node, of_rows(accs));
+  }
+
+  bool is_elementwise(size_t output) {
+    return std::ranges::any_of(symbols_, [&](Expr s) { return region_.depends(region_.store_offset(output), s); });
   }
 
   void store_elements() {
-    Val in = e_.define("bool", "put", Level::Group, [&](int k) { return fmt::format("inside & {}", in_.names[k]); });
+    Val in = e_.define("bool", "put", Level::Group,
+                       [&](int g) { return fmt::format("{} & {}", inside_[row_of(g)], in_.names[g]); });
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
-      if (is_elementwise(i)) e_.store(i, e_.value(region_.body(i)), &in);
+      if (is_elementwise(i)) e_.store_body(i, &in);
     }
   }
 
   void store_rows() {
-    Val in{Level::Uniform, {"(inside & (lane == 0))"}};
+    std::vector<std::string> first;
+    for (const std::string& inside : inside_) first.push_back(fmt::format("({} & (lane == 0))", inside));
+    Val in = of_rows(first);
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
-      if (!is_elementwise(i)) e_.store(i, e_.value(region_.body(i)), &in);
+      if (!is_elementwise(i)) e_.store_body(i, &in);
     }
   }
 
-  bool is_elementwise(size_t output) {
-    return std::ranges::any_of(r_.reduced,
-                               [&](const Loop& l) { return region_.depends(region_.store_offset(output), l.symbol); });
-  }
-
-  void in_registers() {
-    bind_columns("");
-    for (const Reduction& r : r_.all) {
-      std::string acc = declare(r);
-      accumulate(r, acc);
-      combine(r, acc);
-    }
-    store_elements();
-    store_rows();
-    e_.close_bindings();
-  }
-
-  void looped() {
-    const int stages = r_.all.back().stage + 1;
-    for (int stage = 0; stage < stages; stage++) {
-      std::vector<std::string> accs;
+  // Reductions of one stage share a pass over the columns; then come the elements of outputs, and the rows.
+  void stages(const Columns& columns) {
+    for (int stage = 0; stage <= r_.all.back().stage; stage++) {
       std::vector<const Reduction*> here;
+      std::vector<Scalar> needs;
+      std::vector<std::vector<std::string>> accs;
       for (const Reduction& r : r_.all) {
-        if (r.stage == stage) here.push_back(&r);
+        if (r.stage != stage) continue;
+        here.push_back(&r);
+        needs.push_back(r.operand);
+        accs.push_back(declare(r));
       }
-      for (const Reduction* r : here) accs.push_back(declare(*r));
-      loop([&] {
+      columns(needs, [&] {
         for (size_t i = 0; i < here.size(); i++) accumulate(*here[i], accs[i]);
       });
       for (size_t i = 0; i < here.size(); i++) combine(*here[i], accs[i]);
     }
-    bool elements = false;
-    for (size_t i = 0; i < region_.region.outputs.size(); i++) elements = elements || is_elementwise(i);
-    if (elements) loop([&] { store_elements(); });
+    std::vector<Scalar> needs;
+    for (size_t i = 0; i < region_.region.outputs.size(); i++) {
+      if (is_elementwise(i)) needs.push_back(region_.body(i));
+    }
+    if (!needs.empty()) columns(needs, [&] { store_elements(); });
     store_rows();
   }
 
-  void loop(const std::function<void()>& body) {
-    std::vector<Expr> symbols;
-    for (const Loop& l : r_.reduced) symbols.push_back(l.symbol);
+  void in_registers() {
+    open_columns("");
+    stages([](const std::vector<Scalar>&, const Body& body) { body(); });
+    e_.close_bindings();
+  }
+
+  // One block of text a vector, all but the first conditional. Loads of all vectors come before the first use of any.
+  void stepped() {
+    steps_ = params_.integer(sym_.ceildiv(columns_, sym_.mul(lanes_, sym_.constant(plan_.width))));
+    bool fresh = true;
+    stages([&](const std::vector<Scalar>& needs, const Body& body) {
+      const std::vector<Scalar> loads = loads_of(needs);
+      each_vector([&](int k) {
+        if (fresh) {
+          bind_columns("", k);
+          e_.guard_block(in_);
+          bind_reduced();
+        }
+        for (Scalar load : loads) e_.fetch(load);
+      });
+      fresh = false;
+      each_vector([&](int) { body(); });
+    });
+  }
+
+  void each_vector(const std::function<void(int)>& body) {
+    std::vector<std::string> texts;
+    for (int k = 0; k < plan_.vectors; k++) {
+      if (static_cast<int>(blocks_.size()) == k) blocks_.push_back({e_.make_block(symbols_), e_.vector, {}});
+      Block& block = blocks_[k];
+      e_.enter(block.id);
+      e_.vector = block.vector;
+      in_ = block.in;
+      body(k);
+      block.vector = e_.vector;
+      block.in = in_;
+      texts.push_back(e_.leave());
+    }
+    if (std::ranges::all_of(texts, [](const std::string& t) { return t.empty(); })) return;
+    for (int k = 0; k < plan_.vectors; k++) {
+      if (k > 0) e_.line(fmt::format("if ({} < {}) {{", k, steps_));
+      e_.append(texts[k]);
+    }
+    if (plan_.vectors > 1) e_.line(std::string(static_cast<size_t>(plan_.vectors) - 1, '}'));
+  }
+
+  // Loads along the columns that `needs` surely execute, those of finished reductions left out.
+  std::vector<Scalar> loads_of(const std::vector<Scalar>& needs) {
+    std::vector<Scalar> loads, work(needs.rbegin(), needs.rend());
+    std::vector<uint32_t> seen;
+    while (!work.empty()) {
+      Scalar s = work.back();
+      work.pop_back();
+      if (std::ranges::find(seen, s.id) != seen.end()) continue;
+      seen.push_back(s.id);
+      const ops::ScalarNode& node = region_.scalars.node(s);
+      if (node.kind == ScalarKind::Reduce) continue;
+      const bool along = std::ranges::any_of(symbols_, [&](Expr e) { return region_.depends(s, e); });
+      if (node.kind == ScalarKind::Load && along && !region_.unsafe(s)) loads.push_back(s);
+      work.insert(work.end(), node.operands.rbegin(), node.operands.rend());
+    }
+    return loads;
+  }
+
+  void loop(const Body& body) {
     std::string b = e_.fresh("b");
-    e_.open_loop(symbols);
-    bind_columns(b);
+    e_.open_loop(symbols_);
+    open_columns(b);
     body();
     e_.close_bindings();
     std::string text = e_.close_loop();
-    e_.line(fmt::format("for (i32 {0} = 0; {0} < {1}; {0} += {2} * lanes) {{", b, params_.integer(columns_),
-                        e_.shape.slots()));
+    e_.line("#pragma unroll 1");  // the text holds enough loads to be in flight
+    e_.line(fmt::format("for (i32 {0} = 0; {0} < {1}; {0} += {2}) {{", b, params_.integer(columns_),
+                        e_.shape.slots() * plan_.max_lanes));
     e_.append(text);
     e_.line("}");
   }
 
   void launch(Kernel& kernel) {
     auto c = [&](int64_t v) { return sym_.constant(v); };
-    Expr needed = sym_.ceildiv(columns_, c(e_.shape.slots()));
-    Expr lanes = sym_.mul(sym_.ceildiv(needed, c(32)), c(32));
-    for (int small : {16, 8, 4}) lanes = sym_.select(sym_.le(needed, c(small)), c(small), lanes);
     Launch l;
-    if (plan_.looped)
-      lanes = c(plan_.max_lanes);
-    else if (plan_.max_lanes == kMaxLanes)
-      l.when = sym_.le(columns_, c(int64_t{kMaxLanes} * e_.shape.slots()));
-    if (plan_.width > 1) {
-      Expr aligned = sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0));
-      l.when = l.when.valid() ? sym_.logical_and(aligned, l.when) : aligned;
-    }
-    l.when = region_.facts.simplify(l.when.valid() ? l.when : c(1));
-    Expr rows_a_block = sym_.select(sym_.le(lanes, c(32)), sym_.floordiv(c(128), lanes), c(1));
-    l.block[0] = lanes;
+    l.when = c(1);
+    if (!plan_.fixed) l.when = sym_.le(columns_, c(plan_.max_lanes * plan_.elements()));
+    if (plan_.width > 1) l.when = sym_.logical_and(sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0)), l.when);
+    l.when = region_.facts.simplify(l.when);
+    Expr rows_a_block = sym_.select(sym_.le(lanes_, c(32)), sym_.floordiv(c(128), lanes_), c(1));
+    l.block[0] = lanes_;
     l.block[1] = rows_a_block;
-    l.grid[0] = sym_.ceildiv(extent_of(sym_, r_.kept), rows_a_block);
+    l.grid[0] = sym_.ceildiv(extent_of(sym_, r_.kept), sym_.mul(rows_a_block, c(plan_.rows)));
     l.max_threads = static_cast<uint32_t>(std::max<int64_t>(128, plan_.max_lanes));
     l.syncs = true;
     add_variant(kernel, region_, e_, params_, l);
   }
 
+  struct Block {
+    size_t id;
+    Emitter::Vector vector;
+    Val in;
+  };
   Lowered& region_;
   sym::Store& sym_;
   const Reductions& r_;
   RowPlan plan_;
   Params params_;
   Emitter e_;
-  Expr columns_;
-  Val in_;
+  Expr columns_, lanes_;
+  std::vector<Expr> symbols_;        // of the reduced loops
+  std::vector<std::string> inside_;  // per row: it exists
+  Val in_;                           // per vector: it is inside the row
+  std::string steps_;                // vectors a lane
+  std::vector<Block> blocks_;
 };
-
-int row_width(Lowered& region, const Reductions& r, bool heavy) {
-  if (r.reduced.size() != 1) return 1;
-  size_t widest = 1;
-  bool any = false;
-  auto along = [&](Expr offset) {
-    Expr slope, rest;
-    return affine(region, offset, r.reduced[0].symbol, &slope, &rest) && region.sym.is_const(slope, 1);
-  };
-  for (Scalar load : region.loads()) {
-    if (!region.depends(region.site(load).offset, r.reduced[0].symbol)) continue;
-    widest = std::max(widest, size_of(region.scalars.dtype(load)));
-    any = any || along(region.site(load).offset);
-  }
-  for (size_t i = 0; i < region.region.outputs.size(); i++) {
-    if (!region.depends(region.store_offset(i), r.reduced[0].symbol)) continue;
-    widest = std::max(widest, size_of(region.region.outputs[i].tensor.dtype));
-  }
-  return any ? std::min(static_cast<int>(16 / widest), heavy ? 4 : 8) : 1;
-}
-
-// K for a row of known length: least slack, then rows inside one warp, then few registers.
-int vectors_for(int64_t length, int width, int most) {
-  int best = 1;
-  double least = 1e30;
-  for (int k = 1; k <= most; k++) {
-    int64_t needed = std::max<int64_t>(1, (length + k * width - 1) / (k * width));
-    int64_t lanes = needed <= 4 ? 4 : needed <= 8 ? 8 : needed <= 16 ? 16 : (needed + 31) / 32 * 32;
-    if (lanes > kMaxLanes) continue;
-    double cost = static_cast<double>(lanes * k * width) / static_cast<double>(std::max<int64_t>(length, 1)) +
-                  (lanes > 32 ? 0.08 : 0) + (lanes > 256 ? 0.05 : 0) + 0.02 * k;
-    if (cost < least) least = cost, best = k;
-  }
-  return best;
-}
-
-int64_t lanes_for(int64_t length, int slots) {
-  int64_t needed = (length + slots - 1) / slots;
-  return needed <= 4 ? 4 : needed <= 8 ? 8 : needed <= 16 ? 16 : (needed + 31) / 32 * 32;
-}
 
 }  // namespace
 
@@ -296,29 +375,31 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   sym::Store& sym = region.sym;
   const Expr columns = extent_of(sym, r.reduced);
   const bool heavy = body_cost(region) > kHeavyBody;
-  const int budget = heavy ? 8 : 16;  // elements a lane
+  const bool narrow = widest_element(region, r) <= 2;
+  const int budget = heavy ? 8 : narrow ? 32 : 16;  // elements a lane
   const int width = row_width(region, r, heavy);
   const auto length = sym.as_const(columns);
   const int64_t most = region.facts.bounds(columns).hi;
-  auto registers = [&](int w, int k_most) {
-    RowPlan plan{k_most, w, false, kMaxLanes};
+  auto write = [&](const RowPlan& plan) { RowWriter(region, r, plan, options).write(kernel); };
+  auto registers = [&](int w, int k, int rows) {
     if (length) {
-      plan.vectors = vectors_for(*length, w, k_most);
-      plan.max_lanes = lanes_for(*length, plan.vectors * w);
-      if (plan.max_lanes > kMaxLanes) return;
-      plan.fixed = true;
-      plan.exact = plan.max_lanes * plan.vectors * w == *length;
+      if (RowPlan plan = plan_of_length(*length, w, k); plan.max_lanes <= kMostLanes) write(plan);
+      return;
     }
-    RowWriter(region, r, plan, options).write(kernel);
+    RowPlan plan{RowPlan::Stepped, k, w, rows};
+    plan.max_lanes = rows * plan.elements() > 16 ? kMostLanes / 2 : kMostLanes;
+    write(plan);
   };
   const bool can_divide =
       width > 1 && (!length || *length % width == 0) &&
       region.facts.prove(sym.eq(sym.mod(columns, sym.constant(width)), sym.constant(0))) != sym::Tri::No;
-  if (can_divide) registers(width, budget / width);
-  if (!complete(region, kernel) && !(length && can_divide && *length > int64_t{kMaxLanes} * 8)) registers(1, 8);
-  if (!complete(region, kernel) && most > int64_t{kMaxLanes} * 8) {
+  if (can_divide) registers(width, budget / width, 1);
+  // Elements one by one are many accesses: those that rows share count for two rows at a time.
+  if (!complete(region, kernel) && !(length && can_divide && *length > kMostLanes * 8))
+    registers(1, 8, narrow && !heavy && !length ? 2 : 1);
+  if (!complete(region, kernel) && most > kMostLanes * 8) {
     const bool vectors = width > 1 && length && *length % width == 0;
-    RowWriter(region, r, {vectors ? 2 : 4, vectors ? width : 1, true, 512}, options).write(kernel);
+    write({RowPlan::Looped, vectors ? 2 : 4, vectors ? width : 1, 1, 512, true});
   }
   return kernel;
 }

@@ -1,0 +1,75 @@
+// Lane counts are 4, 8, 16 or whole warps. Slack (slots of lanes past the end of the row) is what costs most.
+#include "kernel/row_plan.h"
+
+#include <algorithm>
+
+namespace dlcb::kernel {
+
+using ops::Scalar;
+using sym::Expr;
+
+namespace {
+
+int64_t round_lanes(int64_t needed) {
+  return needed <= 4 ? 4 : needed <= 8 ? 8 : needed <= 16 ? 16 : (needed + 31) / 32 * 32;
+}
+
+}  // namespace
+
+size_t widest_element(Lowered& region, const Reductions& r) {
+  size_t widest = 1;
+  auto along = [&](Expr offset) {
+    return std::ranges::any_of(r.reduced, [&](const Loop& l) { return region.depends(offset, l.symbol); });
+  };
+  for (Scalar load : region.loads()) {
+    if (along(region.site(load).offset)) widest = std::max(widest, size_of(region.scalars.dtype(load)));
+  }
+  for (size_t i = 0; i < region.region.outputs.size(); i++) {
+    if (along(region.store_offset(i))) widest = std::max(widest, size_of(region.region.outputs[i].tensor.dtype));
+  }
+  return widest;
+}
+
+int row_width(Lowered& region, const Reductions& r, bool heavy) {
+  if (r.reduced.size() != 1) return 1;
+  const bool any = std::ranges::any_of(region.loads(), [&](Scalar load) {
+    Expr slope, rest;
+    return region.depends(region.site(load).offset, r.reduced[0].symbol) &&
+           affine(region, region.site(load).offset, r.reduced[0].symbol, &slope, &rest) &&
+           region.sym.is_const(slope, 1);
+  });
+  return any ? std::min(static_cast<int>(16 / widest_element(region, r)), heavy ? 4 : 8) : 1;
+}
+
+// Least slack, then rows inside one warp (no barriers), then few registers.
+RowPlan plan_of_length(int64_t length, int width, int most) {
+  RowPlan best;
+  best.width = width;
+  best.fixed = true;
+  best.max_lanes = kMostLanes + 1;
+  double least = 1e30;
+  for (int k = 1; k <= most; k++) {
+    const int64_t slots = int64_t{k} * width;
+    const int64_t lanes = round_lanes(std::max<int64_t>(1, (length + slots - 1) / slots));
+    if (lanes > kMostLanes) continue;
+    const double cost = static_cast<double>(lanes * slots) / static_cast<double>(std::max<int64_t>(length, 1)) +
+                        (lanes > 32 ? 0.25 : 0) + (lanes > 256 ? 0.05 : 0) + 0.02 * k;
+    if (cost >= least) continue;
+    least = cost;
+    best.vectors = k;
+    best.max_lanes = lanes;
+  }
+  best.exact = best.max_lanes * best.elements() == length;
+  return best;
+}
+
+Expr lanes_of(sym::Store& sym, Expr columns, const RowPlan& plan) {
+  auto c = [&](int64_t v) { return sym.constant(v); };
+  if (plan.fixed) return c(plan.max_lanes);
+  Expr needed = sym.ceildiv(columns, c(plan.elements()));
+  Expr lanes = sym.mul(sym.ceildiv(needed, c(32)), c(32));
+  for (int small : {16, 8, 4}) lanes = sym.select(sym.le(needed, c(small)), c(small), lanes);
+  return lanes;
+}
+
+}  // namespace dlcb::kernel
