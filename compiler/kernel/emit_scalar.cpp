@@ -164,23 +164,27 @@ Val Emitter::serial_reduce(Scalar s) {
   return sum;
 }
 
-// `base` plus an offset that is the same in each vector. Where the distance of vectors is a literal it stays one, for
-// the immediate operand of an access.
+// `base` plus an offset that is the same in each vector.
 Val Emitter::shifted(const std::vector<std::string>& base, Expr by) {
   if (region_.sym.is_const(by, 0)) return Val{Level::Group, base};
   Val shift = index(by);
   Shape whole = shape;
   shape.sides = 1;  // one offset a vector
-  const bool runs = vector.run > 1 && &base == &vector.base;
-  auto first = [&](int group) { return runs ? group - group % vector.run : group; };
-  Val v = define("i32", "i", Level::Group, [&](int group) {
-    return fmt::format("{} + {}", base[first(group)], at(shift, Level::Group, first(group)));
-  });
-  for (int group = 0; runs && group < shape.groups; group++) {
-    if (group != first(group))
-      v.names[group] = fmt::format("({} + {})", v.names[first(group)], (group - first(group)) * vector.step);
-  }
+  Val v = define("i32", "i", Level::Group,
+                 [&](int group) { return fmt::format("{} + {}", base[group], at(shift, Level::Group, group)); });
   shape = whole;
+  return v;
+}
+
+// The same for vector.base, where literal distances of vectors stay literals.
+Val Emitter::along_vector(Expr by) {
+  if (vector.origin.empty()) return shifted(vector.base, by);
+  const uint64_t key = memo_key(MemoKind::Origin, by.id);
+  const Val* known = lookup(key);
+  Val v = known ? *known : remember(key, shifted(vector.origin, by));
+  for (int group = 0; group < shape.groups; group++) {
+    if (vector.distance[group] != 0) v.names[group] = fmt::format("({} + {})", v.names[group], vector.distance[group]);
+  }
   return v;
 }
 
@@ -198,12 +202,12 @@ Emitter::Access Emitter::access(Expr offset) {
   if (vector.flat.valid() && shape.width > 1) {
     if (Expr by = sym.sub(offset, vector.flat); !region_.variant(by)) return {false, flat_lanes(by)};
   }
-  const bool runs = shape.width == 1 && vector.run > 1;
-  if ((vectors || runs) && vector.symbol.valid() && shape.sides == 1) {
+  const bool literal = shape.width == 1 && !vector.origin.empty();
+  if ((vectors || literal) && vector.symbol.valid() && shape.sides == 1) {
     Expr slope, rest;
     const bool along = affine(region_, offset, vector.symbol, &slope, &rest) && sym.is_const(slope, 1);
-    if (along && runs) return {false, {Level::Slot, shifted(vector.base, rest).names}};
-    if (along && multiple_or_condition(rest)) return {true, shifted(vector.base, rest)};
+    if (along && literal) return {false, {Level::Slot, along_vector(rest).names}};
+    if (along && multiple_or_condition(rest)) return {true, along_vector(rest)};
   }
   return {false, index(offset)};
 }
@@ -255,12 +259,23 @@ void Emitter::need_alignment(const Tensor& tensor) {
 Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
   need_alignment(region_.region.inputs[input]);
   DType t = region_.region.inputs[input].dtype;
+  const size_t bytes = size_of(t) * static_cast<size_t>(shape.width);
+  // Where control flow lies between the load and its use, small elements would become registers of their own.
+  const bool words = current_->block && size_of(t) < 4 && bytes >= 4;
   std::string x = params_.input(input), pack = fmt::format("{}, {}", memory_type(t), shape.width);
+  const std::string type = words ? fmt::format("V{}", bytes) : fmt::format("Pack<{}>", pack);
+  auto element = [&](const std::string& r, int w) {
+    if (!words) return fmt::format("{}.v[{}]", r, w);
+    const size_t byte = size_of(t) * static_cast<size_t>(w);
+    std::string word = bytes == 4 ? r + ".w" : fmt::format("{}.w[{}]", r, byte / 4);
+    return byte % 4 == 0 ? fmt::format("{}({})", memory_type(t), word)
+                         : fmt::format("{}({} >> {})", memory_type(t), word, byte % 4 * 8);
+  };
   Val elements{Level::Slot, {}};
   for (int group = 0; group < shape.groups; group++) {
     const std::string& offset = access.offset.names[group];
-    std::string r = fresh("r"), get = fmt::format("ldp<{}>({} + {})", pack, x, offset);
-    const std::string type = fmt::format("Pack<{}>", pack);
+    std::string r = fresh("r"),
+                get = fmt::format("{}({} + {})", words ? "ldv<" + type + ">" : "ldp<" + pack + ">", x, offset);
     if (guard()) {
       variable(type, r, "{}");
       line(fmt::format("if ({}) {} = {};", at(*guard(), Level::Group, group), r, get));
@@ -275,7 +290,7 @@ Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
     } else {
       constant(type, r, get);
     }
-    for (int w = 0; w < shape.width; w++) elements.names.push_back(fmt::format("{}.v[{}]", r, w));
+    for (int w = 0; w < shape.width; w++) elements.names.push_back(element(r, w));
   }
   if (as_bits) return elements;
   return define(register_type(t), "v", Level::Slot, [&](int slot) { return from_memory(t, elements.names[slot]); });

@@ -60,8 +60,9 @@ class Emitter {
   struct Vector {
     sym::Expr symbol;               // invalid: none
     std::vector<std::string> base;  // i32, per group
-    int run = 1;                    // of so many consecutive groups each is `step` elements after the one before
-    int64_t step = 0;
+    // base[g] is origin[g] plus the literal distance[g], for the immediate operand of accesses; empty: no such form.
+    std::vector<std::string> origin;
+    std::vector<int64_t> distance;
     sym::Expr flat;  // offset expression that equals `flat_base` in slot 0 of a group; invalid: none
     std::vector<std::string> flat_base;
     std::vector<std::string> full;      // per group: the whole vector is inside; empty: always
@@ -123,6 +124,7 @@ class Emitter {
   Val build_value(ops::Scalar s);
   Val load(ops::Scalar s);
   Val shifted(const std::vector<std::string>& base, sym::Expr by);
+  Val along_vector(sym::Expr by);
   Val vector_load(size_t input, const Access& access, bool as_bits);
   Val plain_load(size_t input, const Val& offset, bool as_bits);
   Val select(const ops::ScalarNode& node);

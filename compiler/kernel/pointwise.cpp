@@ -1,7 +1,6 @@
 // One thread, a few elements. Over contiguous tensors vectors need no aligned rows: they are cut from the flat index,
-// and where a row ends inside one, the outer coordinates have two values and each element picks its own. An element has
-// its column in common with the one `width` rows on, at the same place of a vector whatever the length of rows: a
-// thread that takes both loads what all rows share (a bias) once for the two.
+// and where a row ends inside one, the outer coordinates have two values and each element picks its own, or, if only
+// columns matter, those of the elements start again from 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kHeavyBody = 64;  // instructions an element from which narrower vectors compile and run better
 
-enum class Mode { Rows, Crossing, Flat, Tiled, Scalar };
+enum class Mode { Rows, Crossing, Flat, Wrapped, Scalar };
 
 struct Space {
   std::vector<Loop> loops;  // collapsed
@@ -84,14 +83,15 @@ Plan vector_plan(Lowered& region, const Space& space) {
   return plan;
 }
 
-// Vectors of rows of any length, two a thread and `width` rows apart: for elements of at most 16 bits, where columns
-// are all that matters beside the flat index.
-std::optional<Plan> tiled_plan(Lowered& region, const Space& space) {
-  constexpr int kTiledWidth = 8;
-  if (space.loops.size() < 2 || vector_width(region, space) < kTiledWidth) return std::nullopt;
+// Vectors over rows of any length, where only columns matter beside the flat index (a bias).
+Plan wrapped_plan(Lowered& region, const Space& space) {
+  Plan plan;
+  const int width = vector_width(region, space);
+  if (space.loops.size() < 2 || width < 2) return plan;
   std::vector<bool> needed = needed_loops(region, space.loops, space.flat);
-  if (std::find(needed.begin(), needed.end() - 1, true) != needed.end() - 1) return std::nullopt;
-  return Plan{Mode::Tiled, {2, kTiledWidth, 1}};
+  needed.pop_back();
+  if (std::ranges::find(needed, true) == needed.end()) plan = {Mode::Wrapped, {1, width, 1}};
+  return plan;
 }
 
 class Writer {
@@ -105,7 +105,7 @@ class Writer {
 
   void write(Kernel& kernel) {
     needed_ = needed_loops(region_, space_.loops, space_.flat);
-    const int per_thread = plan_.mode == Mode::Tiled ? 1 : plan_.shape.groups;
+    const int per_thread = plan_.shape.groups;
     e_.line(fmt::format("const u32 t = blockIdx.x * {}u + threadIdx.x;", kThreads * per_thread));
     switch (plan_.mode) {
       case Mode::Scalar:
@@ -120,19 +120,17 @@ class Writer {
       case Mode::Crossing:
         crossing();
         break;
-      case Mode::Tiled:
-        tiled();
+      case Mode::Wrapped:
+        wrapped();
         break;
     }
-    if (plan_.mode != Mode::Flat && plan_.mode != Mode::Tiled) stores(e_);
+    if (plan_.mode != Mode::Flat && plan_.mode != Mode::Wrapped) stores(e_);
     sym::Store& sym = region_.sym;
     Launch launch;
     launch.when = when_;
     launch.max_threads = kThreads;
     launch.block[0] = sym.constant(kThreads);
-    launch.grid[0] = threads_.valid()
-                         ? sym.ceildiv(threads_, sym.constant(kThreads))
-                         : sym.ceildiv(space_.count, sym.constant(int64_t{kThreads} * plan_.shape.slots()));
+    launch.grid[0] = sym.ceildiv(space_.count, sym.constant(int64_t{kThreads} * plan_.shape.slots()));
     add_variant(kernel, region_, e_, params_, launch);
   }
 
@@ -220,10 +218,9 @@ class Writer {
   }
 
   // Whole vectors straight through, so that all their loads are in flight together; the last elements of the tensor one
-  // by one. Vectors are `apart` elements from each other; `column` binds the innermost loop if it is needed.
-  void whole_or_single(const std::vector<std::string>& base, const std::string& apart, const std::string& column) {
+  // by one. `column` names the innermost index of one element; "": not needed.
+  void whole_or_single(const std::vector<std::string>& base, const std::string& column) {
     const int width = plan_.shape.width;
-    const Expr inner = space_.loops.back().symbol;
     std::string n = params_.integer(space_.count);
     e_.line(fmt::format("if ({} <= {} - {}) {{", base.back(), n, width));
     e_.vector.flat = space_.flat;
@@ -233,64 +230,51 @@ class Writer {
     Emitter single(region_, params_, Shape{});
     single.vector.flat = space_.flat;
     single.vector.flat_base = {"flat"};
-    if (!column.empty()) single.bind(inner, {Level::Group, {column}});
+    if (!column.empty()) single.bind(space_.loops.back().symbol, {Level::Group, {"column"}});
     stores(single);
     e_.line("#pragma unroll 1");
     e_.line(fmt::format("for (i32 e = 0; e < {}; ++e) {{", plan_.shape.slots()));
-    e_.line(fmt::format("const i32 flat = {} + e / {} * {} + e % {};", base[0], width, apart, width));
+    e_.line(fmt::format("const i32 flat = first + e / {} * {} + e % {};", width, kThreads * width, width));
     e_.line(fmt::format("if (flat >= {}) break;", n));
-    if (column == "column")
-      e_.line(fmt::format("const i32 column = flat - {} * {};", params_.divide("flat", space_.loops.back().extent),
-                          params_.integer(space_.loops.back().extent)));
+    if (!column.empty()) e_.line(fmt::format("const i32 column = {};", column));
     e_.append(single.text());
     e_.line("}}");
   }
 
-  void flat() {
+  // First elements of this thread's vectors, of which the first exists.
+  std::vector<std::string> first_elements() {
     std::vector<std::string> vectors;
     for (int g = 0; g < plan_.shape.groups; g++) vectors.push_back(fmt::format("i32({})", group_index(g)));
     std::vector<std::string> base = times_width(vectors);
     e_.line(fmt::format("const i32 first = {};", base[0]));
-    base[0] = "first";
     e_.line(fmt::format("if (first >= {}) return;", params_.integer(space_.count)));
+    base[0] = "first";
+    return base;
+  }
+
+  void flat() {
+    std::vector<std::string> base = first_elements();
     if (needed_[0]) {
       e_.bind(space_.loops[0].symbol, e_.define("i32", "i", Level::Slot, [&](int s) {
         return fmt::format("{} + {}", base[s / plan_.shape.width], s % plan_.shape.width);
       }));
     }
-    whole_or_single(base, fmt::format("{}", kThreads * plan_.shape.width), needed_[0] ? "flat" : "");
+    whole_or_single(base, needed_[0] ? "flat" : "");
   }
 
-  // A tile is `width` rows for each group: as many vectors a group as a row has elements, wherever rows begin.
-  void tiled() {
-    sym::Store& sym = region_.sym;
-    const int width = plan_.shape.width, groups = plan_.shape.groups;
-    const Expr slots = sym.constant(plan_.shape.slots()), length = space_.loops.back().extent;
-    Expr rows = extent_of(sym, {space_.loops.data(), space_.loops.size() - 1});
-    threads_ = sym.mul(sym.ceildiv(rows, slots), length);
-    const Expr most = sym.constant(int64_t{1} << 30);
-    when_ = sym.logical_and(sym.le(slots, rows), sym.lt(sym.mul(threads_, slots), most));
-    std::string n = params_.integer(length), apart = params_.integer(sym.mul(length, sym.constant(width)));
-    e_.line(fmt::format("const i32 tile = {};", params_.divide("t", length)));
-    e_.line(fmt::format("const i32 at = (i32(t) - tile * {}) * {};", n, width));
-    std::vector<std::string> base{"first"};
-    e_.line(fmt::format("const i32 first = at + tile * {} * {};", groups, apart));
-    e_.line(fmt::format("if (first >= {}) return;", params_.integer(space_.count)));
-    for (int g = 1; g < groups; g++) {
-      base.push_back(e_.fresh("i"));
-      e_.line(fmt::format("const i32 {} = {} + {};", base[g], base[g - 1], apart));
+  // Rows are as long as they are: columns count up and start again, as often as rows end.
+  void wrapped() {
+    std::vector<std::string> base = first_elements();
+    const Loop inner = space_.loops.back();
+    std::string n = params_.integer(inner.extent);
+    Val v{Level::Slot, {e_.fresh("c")}};
+    e_.line(fmt::format("const i32 {} = first - {} * {};", v.names[0], params_.divide("first", inner.extent), n));
+    for (int w = 1; w < plan_.shape.width; w++) {
+      v.names.push_back(e_.fresh("c"));
+      e_.line(fmt::format("const i32 {0} = {1} + 1 == {2} ? 0 : {1} + 1;", v.names[w], v.names[w - 1], n));
     }
-    if (!needed_.back()) return whole_or_single(base, apart, "");
-    std::vector<std::string> columns{e_.fresh("c")};
-    e_.line(fmt::format("const i32 {} = at - {} * {};", columns[0], params_.divide("at", length), n));
-    for (int w = 1; w < width; w++) {
-      columns.push_back(e_.fresh("c"));
-      e_.line(fmt::format("const i32 {0} = {1} + 1 == {2} ? 0 : {1} + 1;", columns[w], columns[w - 1], n));
-    }
-    Val v{Level::Slot, {}};
-    for (int s = 0; s < plan_.shape.slots(); s++) v.names.push_back(columns[s % width]);
-    e_.bind(space_.loops.back().symbol, std::move(v));
-    whole_or_single(base, apart, "column");
+    e_.bind(inner.symbol, std::move(v));
+    whole_or_single(base, fmt::format("flat - {} * {}", params_.divide("flat", inner.extent), n));
   }
 
   // A vector may reach into the next row (not further: the inner extent is at least the width).
@@ -367,7 +351,6 @@ class Writer {
   std::vector<bool> needed_;
   std::optional<Val> inside_;
   Expr when_;
-  Expr threads_;  // Tiled: how many there are
 };
 
 }  // namespace
@@ -383,7 +366,8 @@ Kernel generate_pointwise(Lowered& region, std::vector<Loop> loops, const Genera
   if (Plan plan = vector_plan(region, space); plan.mode != Mode::Scalar)
     Writer(region, space, plan, options).write(kernel);
   if (!complete(region, kernel)) {
-    if (auto plan = tiled_plan(region, space)) Writer(region, space, *plan, options).write(kernel);
+    if (Plan plan = wrapped_plan(region, space); plan.mode != Mode::Scalar)
+      Writer(region, space, plan, options).write(kernel);
   }
   if (!complete(region, kernel)) {
     Plan plan{Mode::Scalar, {space.window ? 1 : space.heavy ? 2 : 4, 1, 1}};

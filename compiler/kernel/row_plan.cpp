@@ -63,13 +63,29 @@ RowPlan plan_of_length(int64_t length, int width, int most) {
   return best;
 }
 
+// Short of a choice the fewest lanes, which keep the most in registers; more of them where that leaves less slack. Only
+// a choice among few is worth its host program.
 Expr lanes_of(sym::Store& sym, Expr columns, const RowPlan& plan) {
   auto c = [&](int64_t v) { return sym.constant(v); };
   if (plan.fixed) return c(plan.max_lanes);
-  Expr needed = sym.ceildiv(columns, c(plan.elements()));
-  Expr lanes = sym.mul(sym.ceildiv(needed, c(32)), c(32));
-  for (int small : {16, 8, 4}) lanes = sym.select(sym.le(needed, c(small)), c(small), lanes);
-  return lanes;
+  const Expr vectors = sym.ceildiv(columns, c(plan.width));
+  Expr best, least;
+  for (int k = plan.vectors; k >= 1; k--) {
+    Expr needed = sym.ceildiv(vectors, c(k));
+    Expr lanes = sym.mul(sym.ceildiv(needed, c(32)), c(32));
+    for (int small : {16, 8, 4}) lanes = sym.select(sym.le(needed, c(small)), c(small), lanes);
+    Expr slots = sym.mul(lanes, sym.ceildiv(vectors, lanes));
+    if (!best.valid()) {
+      best = lanes;
+      least = slots;
+      if (k > 4) break;
+      continue;
+    }
+    Expr better = sym.logical_and(sym.lt(slots, least), sym.le(lanes, c(plan.max_lanes)));
+    best = sym.select(better, lanes, best);
+    least = sym.min(slots, least);
+  }
+  return best;
 }
 
 }  // namespace dlcb::kernel

@@ -29,7 +29,7 @@ size_t widest_element(Lowered& region, const Reductions& r);
 // A row of `length` in at most `most` vectors a lane; max_lanes is above kMostLanes if it does not fit.
 RowPlan plan_of_length(int64_t length, int width, int most);
 
-// Lanes for rows of `columns` elements: few enough that most of a lane's vectors are used, at least 4.
+// Lanes for rows of `columns` elements, at least 4.
 sym::Expr lanes_of(sym::Store& sym, sym::Expr columns, const RowPlan& plan);
 
 }  // namespace dlcb::kernel

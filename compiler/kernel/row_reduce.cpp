@@ -83,29 +83,34 @@ class RowWriter {
   }
   int row_of(int group) const { return plan_.mode == RowPlan::Stepped ? group : 0; }
 
-  // Columns of this lane in vectors `first`, `first` + 1 ... after `start` ("" or a loop variable), and whether they
-  // exist. Sets vector and in_.
-  void bind_columns(const std::string& start, int first) {
-    const int width = plan_.width;
-    const bool literal = plan_.fixed;
+  // Columns of this lane, and whether they exist: those of vector `k` where vectors are written one by one, else of all
+  // of them, after `start` ("" or a loop variable). Sets vector and in_.
+  void bind_columns(const std::string& start, int k) {
+    const int width = plan_.width, groups = e_.shape.groups;
+    const bool stepped = plan_.mode == RowPlan::Stepped;
     std::string length = params_.integer(columns_);
-    auto vector_of = [&](int group) { return plan_.mode == RowPlan::Stepped ? first : literal ? 0 : group; };
-    Val base = e_.define("i32", "c", Level::Group, [&](int group) {
-      const int k = vector_of(group);
+    std::vector<std::string>& base = e_.vector.base;
+    if (plan_.fixed) {
+      const std::string origin = e_.fresh("c"), lane = width == 1 ? "lane" : fmt::format("lane * {}", width);
+      e_.line(fmt::format("const i32 {} = {}{};", origin, start.empty() ? "" : start + " + ", lane));
+      e_.vector.origin.assign(groups, origin);
+      e_.vector.distance.clear();
+      base.clear();
+      for (int64_t g = 0; g < groups; g++) {
+        e_.vector.distance.push_back(g * plan_.max_lanes * width);
+        base.push_back(g == 0 ? origin : fmt::format("({} + {})", origin, e_.vector.distance[g]));
+      }
+    } else {
       std::string lane = k == 0 ? "lane" : k == 1 ? "(lane + lanes)" : fmt::format("(lane + {} * lanes)", k);
-      std::string at = width == 1 ? lane : fmt::format("{} * {}", lane, width);
-      return start.empty() ? at : fmt::format("{} + {}", start, at);
-    });
-    e_.vector.run = literal ? e_.shape.groups : 1;
-    e_.vector.step = plan_.max_lanes * width;
-    for (int k = 1; literal && k < e_.shape.groups; k++)
-      base.names[k] = fmt::format("({} + {})", base.names[0], k * e_.vector.step);
-    auto inside = [&](int g) { return plan_.exact ? "true" : fmt::format("{} < {}", base.names[g], length); };
-    if (plan_.mode == RowPlan::Stepped)  // kept as text: comparing again is cheaper than keeping the outcome
-      in_ = {Level::Group, std::vector<std::string>(e_.shape.groups, fmt::format("({})", inside(0)))};
+      base = e_.define("i32", "c", Level::Group, [&](int) {
+                 return width == 1 ? lane : fmt::format("{} * {}", lane, width);
+               }).names;
+    }
+    auto inside = [&](int g) { return plan_.exact ? "true" : fmt::format("{} < {}", base[g], length); };
+    if (stepped)  // kept as text: comparing again is cheaper than keeping the outcome
+      in_ = {Level::Group, std::vector<std::string>(groups, fmt::format("({})", inside(0)))};
     else
       in_ = e_.define("bool", "in", Level::Group, inside);
-    e_.vector.base = base.names;
     if (r_.reduced.size() == 1) e_.vector.symbol = r_.reduced[0].symbol;
   }
 
@@ -298,7 +303,15 @@ class RowWriter {
     if (plan_.vectors > 1) e_.line(std::string(static_cast<size_t>(plan_.vectors) - 1, '}'));
   }
 
-  // Loads along the columns that `needs` surely execute, those of finished reductions left out.
+  // Depends on columns and rows. What all rows share comes from the cache and can wait.
+  bool is_of_row(Scalar s) {
+    auto any = [&](const std::vector<Loop>& loops) {
+      return std::ranges::any_of(loops, [&](const Loop& l) { return region_.depends(s, l.symbol); });
+    };
+    return any(r_.reduced) && (r_.kept.empty() || any(r_.kept));
+  }
+
+  // Loads of the rows that `needs` surely execute, those of finished reductions left out.
   std::vector<Scalar> loads_of(const std::vector<Scalar>& needs) {
     std::vector<Scalar> loads, work(needs.rbegin(), needs.rend());
     std::vector<uint32_t> seen;
@@ -309,8 +322,7 @@ class RowWriter {
       seen.push_back(s.id);
       const ops::ScalarNode& node = region_.scalars.node(s);
       if (node.kind == ScalarKind::Reduce) continue;
-      const bool along = std::ranges::any_of(symbols_, [&](Expr e) { return region_.depends(s, e); });
-      if (node.kind == ScalarKind::Load && along && !region_.unsafe(s)) loads.push_back(s);
+      if (node.kind == ScalarKind::Load && is_of_row(s) && !region_.unsafe(s)) loads.push_back(s);
       work.insert(work.end(), node.operands.rbegin(), node.operands.rend());
     }
     return loads;
@@ -376,7 +388,7 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   const Expr columns = extent_of(sym, r.reduced);
   const bool heavy = body_cost(region) > kHeavyBody;
   const bool narrow = widest_element(region, r) <= 2;
-  const int budget = heavy ? 8 : narrow ? 32 : 16;  // elements a lane
+  const int budget = heavy ? 8 : narrow ? 24 : 16;  // elements a lane
   const int width = row_width(region, r, heavy);
   const auto length = sym.as_const(columns);
   const int64_t most = region.facts.bounds(columns).hi;
@@ -386,9 +398,7 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
       if (RowPlan plan = plan_of_length(*length, w, k); plan.max_lanes <= kMostLanes) write(plan);
       return;
     }
-    RowPlan plan{RowPlan::Stepped, k, w, rows};
-    plan.max_lanes = rows * plan.elements() > 16 ? kMostLanes / 2 : kMostLanes;
-    write(plan);
+    write({RowPlan::Stepped, k, w, rows});
   };
   const bool can_divide =
       width > 1 && (!length || *length % width == 0) &&
@@ -399,7 +409,10 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
     registers(1, 8, narrow && !heavy && !length ? 2 : 1);
   if (!complete(region, kernel) && most > kMostLanes * 8) {
     const bool vectors = width > 1 && length && *length % width == 0;
-    write({RowPlan::Looped, vectors ? 2 : 4, vectors ? width : 1, 1, 512, true});
+    RowPlan plan{RowPlan::Looped, vectors ? 2 : 4, vectors ? width : 1};
+    plan.max_lanes = 512;
+    plan.fixed = true;
+    write(plan);
   }
   return kernel;
 }

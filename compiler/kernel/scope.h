@@ -22,7 +22,7 @@ struct Emitter::Scope {
 };
 
 // Keys of the memo: what kind of thing an id names.
-enum class MemoKind : uint64_t { Index, Value, Reciprocal, Bits };
-constexpr uint64_t memo_key(MemoKind kind, uint32_t id) { return uint64_t{id} << 2 | static_cast<uint64_t>(kind); }
+enum class MemoKind : uint64_t { Index, Value, Reciprocal, Bits, Origin };
+constexpr uint64_t memo_key(MemoKind kind, uint32_t id) { return uint64_t{id} << 3 | static_cast<uint64_t>(kind); }
 
 }  // namespace dlcb::kernel

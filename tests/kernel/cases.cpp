@@ -69,6 +69,20 @@ void pointwise(Cases& all) {
   channel_add(all, "channel add NHWC f16", DType::F16, kNhwc, 24);
   channel_add(all, "channel add NHWC f16, odd channels", DType::F16, kNhwc, 19);
   channel_add(all, "channel add NCHW f32", DType::F32, {}, 3);
+  for (DType t : {DType::F16, DType::F32}) {
+    Case& c = add(all, t == DType::F16 ? "bias over rows f16" : "bias over rows f32",
+                  {{{"R", 5}, {"C", 77}},
+                   {{"R", 300}, {"C", 3}},
+                   {{"R", 1}, {"C", 1}},
+                   {{"R", 40}, {"C", 1}},
+                   {{"R", 0}, {"C", 9}},
+                   {{"R", 9}, {"C", 0}},
+                   {{"R", 7}, {"C", 64}},
+                   {{"R", 3}, {"C", 1023}}});
+    Expr i = c.index(c.dim("R")), j = c.index(c.dim("C"));
+    ValueId x = c.input(t, {c.dim("R"), c.dim("C")}), b = c.input(t, {c.dim("C")});
+    c.output(t, {i, j}, relu(c, plus(c, c.load(x, {i, j}), c.load(b, {j}))));
+  }
   {
     Case& c = add(all, "flat gelu, caller's pointers", {{{"N", 1}}, {{"N", 0}}, {{"N", 5003}}, {{"N", 4096}}});
     Expr i = c.index(c.dim("N"));
@@ -206,6 +220,37 @@ void rows(Cases& all) {
     c.output(DType::F32, {b, j},
              plus(c, times(c, times(c, minus(c, value(j), mean), scale), c.load(g, {j})), c.load(beta, {j})));
     c.tolerance = 1e-5;
+  }
+  {
+    Case& c = add(all, "layer norm f16",
+                  {{{"N", 70}, {"S", 77}},
+                   {{"N", 5}, {"S", 768}},
+                   {{"N", 1}, {"S", 1}},
+                   {{"N", 9}, {"S", 24}},
+                   {{"N", 2}, {"S", 5003}},
+                   {{"N", 2}, {"S", 12344}}},
+                  row);
+    Expr n = c.index(c.dim("N")), s = c.index(c.dim("S")), k = c.index(c.dim("S")), l = c.index(c.dim("S"));
+    ValueId x = c.input(DType::F16, {c.dim("N"), c.dim("S")}), g = c.input(DType::F16, {c.dim("S")}),
+            beta = c.input(DType::F16, {c.dim("S")});
+    auto value = [&](ValueId v, std::vector<Expr> at) { return c.scalars.cast(DType::F32, c.load(v, std::move(at))); };
+    Scalar size = c.scalars.cast(DType::F32, c.scalars.index(DType::I64, c.dim("S")));
+    Scalar mean = c.scalars.binary(Fn::Div, c.scalars.reduce(ReduceFn::Sum, {k}, value(x, {n, k})), size);
+    Scalar d = minus(c, value(x, {n, l}), mean);
+    Scalar variance = c.scalars.binary(Fn::Div, c.scalars.reduce(ReduceFn::Sum, {l}, times(c, d, d)), size);
+    Scalar scale = c.scalars.unary(Fn::Rsqrt, plus(c, variance, c.scalars.constant(DType::F32, 1e-5)));
+    Scalar y = times(c, times(c, minus(c, value(x, {n, s}), mean), scale), value(g, {s}));
+    c.output(DType::F16, {n, s}, c.scalars.cast(DType::F16, plus(c, y, value(beta, {s}))));
+  }
+  {
+    Case& c = add(all, "softmax f16 through f32", lengths, row);
+    Expr n = c.index(c.dim("N")), s = c.index(c.dim("S")), k = c.index(c.dim("S")), l = c.index(c.dim("S"));
+    ValueId x = c.input(DType::F16, {c.dim("N"), c.dim("S")});
+    auto value = [&](Expr e) { return c.scalars.cast(DType::F32, c.load(x, {n, e})); };
+    Scalar most = c.scalars.reduce(ReduceFn::Max, {k}, value(k));
+    Scalar sum = c.scalars.reduce(ReduceFn::Sum, {l}, c.scalars.unary(Fn::Exp, minus(c, value(l), most)));
+    Scalar y = c.scalars.binary(Fn::Div, c.scalars.unary(Fn::Exp, minus(c, value(s), most)), sum);
+    c.output(DType::F16, {n, s}, c.scalars.cast(DType::F16, y));
   }
   {
     Case& c =
