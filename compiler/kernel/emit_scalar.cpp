@@ -288,7 +288,7 @@ Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
       }
       line("}");
     } else {
-      constant(type, r, get);
+      name_constant(type, r, get);
     }
     for (int w = 0; w < shape.width; w++) elements.names.push_back(element(r, w));
   }

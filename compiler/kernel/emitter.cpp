@@ -59,14 +59,20 @@ Val Emitter::define(std::string_view type, std::string_view prefix, Level level,
     auto [at, is_new] = known.emplace(text(lane), "");
     if (is_new) {
       at->second = fresh(prefix);
-      constant(type, at->second, at->first);
+      name_constant(type, at->second, at->first);
     }
     v.names.push_back(at->second);
   }
   return v;
 }
 
-void Emitter::constant(std::string_view type, const std::string& name, const std::string& value) {
+std::string Emitter::constant(std::string_view type, std::string_view prefix, const std::string& value) {
+  std::string name = fresh(prefix);
+  name_constant(type, name, value);
+  return name;
+}
+
+void Emitter::name_constant(std::string_view type, const std::string& name, const std::string& value) {
   if (current_->block)
     variable(type, name, value);
   else

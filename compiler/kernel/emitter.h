@@ -79,6 +79,8 @@ class Emitter {
   void line(const std::string& text);
   void append(const std::string& lines);
   std::string fresh(std::string_view prefix);
+  // A constant of the thread, known where values of this scope are; its name.
+  std::string constant(std::string_view type, std::string_view prefix, const std::string& value);
   Val define(std::string_view type, std::string_view prefix, Level level, const std::function<std::string(int)>& text);
   // Name of v's value in lane `lane` of a finer or equal level.
   std::string at(const Val& v, Level level, int lane);
@@ -111,7 +113,7 @@ class Emitter {
     Val offset;
   };
   void bind_in_scope(sym::Expr symbol, Val v);
-  void constant(std::string_view type, const std::string& name, const std::string& value);
+  void name_constant(std::string_view type, const std::string& name, const std::string& value);
   void variable(std::string_view type, const std::string& name, std::string_view value);
   const Val* lookup(uint64_t key) const;
   Val remember(uint64_t key, Val v);

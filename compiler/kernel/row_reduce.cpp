@@ -406,7 +406,7 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   if (can_divide) registers(width, budget / width, 1);
   // Elements one by one are many accesses: those that rows share count for two rows at a time.
   if (!complete(region, kernel) && !(length && can_divide && *length > kMostLanes * 8))
-    registers(1, 8, narrow && !heavy && !length ? 2 : 1);
+    registers(1, 8, narrow && !heavy && r.reduced.size() == 1 ? 2 : 1);
   if (!complete(region, kernel) && most > kMostLanes * 8) {
     const bool vectors = width > 1 && length && *length % width == 0;
     RowPlan plan{RowPlan::Looped, vectors ? 2 : 4, vectors ? width : 1};

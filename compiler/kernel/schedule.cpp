@@ -114,14 +114,11 @@ std::vector<std::vector<std::string>> split_index(Emitter& e, Params& params, co
     }
     std::vector<std::string> quotient;
     for (const std::string& n : rest) {
-      std::string q = e.fresh("q");
-      e.line(fmt::format("const i32 {} = {};", q, params.divide(n, loops[d].extent)));
-      quotient.push_back(q);
+      quotient.push_back(e.constant("i32", "q", params.divide(n, loops[d].extent)));
     }
     for (size_t k = 0; needed[d] && k < rest.size(); k++) {
-      std::string digit = e.fresh("d");
-      e.line(fmt::format("const i32 {} = {} - {} * {};", digit, rest[k], quotient[k], params.integer(loops[d].extent)));
-      result[d].push_back(digit);
+      std::string digit = fmt::format("{} - {} * {}", rest[k], quotient[k], params.integer(loops[d].extent));
+      result[d].push_back(e.constant("i32", "d", digit));
     }
     rest = quotient;
   }

@@ -222,6 +222,21 @@ void rows(Cases& all) {
     c.tolerance = 1e-5;
   }
   {
+    // The weight is turned, so that the reduced loops do not merge.
+    Case& c =
+        add(all, "norm over planes with turned weights",
+            {{{"N", 5}, {"H", 7}, {"W", 11}}, {{"N", 1}, {"H", 1}, {"W", 1}}, {{"N", 2}, {"H", 90}, {"W", 101}}}, row);
+    Expr N = c.dim("N"), H = c.dim("H"), W = c.dim("W");
+    Expr n = c.index(N), h = c.index(H), w = c.index(W), y = c.index(H), z = c.index(W);
+    ValueId x = c.input(DType::F16, {N, H, W}), g = c.input(DType::F16, {W, H});
+    auto value = [&](Expr a, Expr b) {
+      return times(c, c.scalars.cast(DType::F32, c.load(x, {n, a, b})), c.scalars.cast(DType::F32, c.load(g, {b, a})));
+    };
+    Scalar sum = c.scalars.reduce(ReduceFn::Sum, {y, z}, times(c, value(y, z), value(y, z)));
+    Scalar scale = c.scalars.unary(Fn::Rsqrt, plus(c, sum, c.scalars.constant(DType::F32, 1)));
+    c.output(DType::F16, {n, h, w}, c.scalars.cast(DType::F16, times(c, value(h, w), scale)));
+  }
+  {
     Case& c = add(all, "layer norm f16",
                   {{{"N", 70}, {"S", 77}},
                    {{"N", 5}, {"S", 768}},
