@@ -190,9 +190,19 @@ Val Emitter::sum_of_products(Expr e) {
 Val Emitter::floor_division(Expr e) {
   sym::Store& sym = region_.sym;
   Expr a = sym.operands(e)[0], b = sym.operands(e)[1];
+  bool any_sign = region_.variant(b);
+  if (!any_sign && region_.facts.bounds(b).lo < 0) {
+    // floor(a / b) = floor(-a / -b); multiplying by a reciprocal wants a positive divisor.
+    if (region_.facts.proves(sym.le(b, sym.constant(0)))) {
+      a = sym.neg(a);
+      b = sym.neg(b);
+    } else {
+      any_sign = !region_.facts.proves(sym.le(sym.constant(0), b));
+    }
+  }
   const bool negative = region_.facts.bounds(a).lo < 0;
   Val n = index(a);
-  if (region_.variant(b)) {
+  if (any_sign) {
     Val d = index(b);
     Level level = finest(n.level, d.level);
     return define("i32", "i", level, [&](int lane) {

@@ -113,6 +113,13 @@ void pointwise(Cases& all) {
              c.scalars.select(c.scalars.index(DType::Bool, in), c.load(x, {y, z}), c.scalars.constant(DType::F32, -1)));
   }
   {
+    Case& c = add(all, "coordinate modulo a size that is a difference", {{{"A", 4}, {"B", 10}}, {{"A", 0}, {"B", 2}}});
+    Expr size = c.sym.neg(c.sym.floordiv(c.sym.sub(c.dim("A"), c.dim("B")), c.lit(2)));
+    Expr i = c.index(c.sym.mul(c.lit(2), size));
+    ValueId x = c.input(DType::F32, {size});
+    c.output(DType::F32, {i}, c.load(x, {c.sym.mod(i, size)}));
+  }
+  {
     Case& c = add(all, "gather rows with i64 ids", {{{"N", 7}, {"V", 11}}, {{"N", 0}, {"V", 3}}});
     Expr n = c.index(c.dim("N")), k = c.index(c.lit(32));
     ValueId ids = c.input(DType::I64, {c.dim("N")}), x = c.input(DType::F32, {c.dim("V"), c.lit(32)});
