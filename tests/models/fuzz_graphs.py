@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Random small ONNX graphs with dynamic dims, compiled by dlcbc, run at several shapes and compared with onnxruntime.
 
-usage: fuzz_graphs.py --bin DIR [--seed 0] [--count 20] [--parts 4] [--keep DIR] [--minimise]
+usage: fuzz_graphs.py --bin DIR [--seed 0] [--count 20] [--parts 5] [--work DIR] [--minimise]
 
 One model holds several independent parts, because compiling kernels costs more per model than per kernel. A model is
 determined by its seed and its parts, so `--seed 7 --count 1 --only 2` makes part 2 of model 7 alone. A failure names the
 seed, the part and the first output that differs; --minimise then looks for the earliest tensor of that part that fails.
+Exit code 77: a package is missing.
 """
 import argparse
 import pathlib
@@ -14,8 +15,13 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-import onnx
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime  # noqa: F401  used by reference.py, with this interpreter
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
 
 from fuzz.model import make_feeds, make_parts, model_of
 from fuzz.part import CALLS
