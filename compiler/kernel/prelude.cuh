@@ -128,7 +128,18 @@ DLCB_DEVICE float divf_(float x, float y) {  // within 2 ulp over the full range
   return r;
 }
 DLCB_DEVICE double d_divf_(double x, double y) { return x / y; }
-DLCB_DEVICE float div_exactf_(float x, float y) { return __fdiv_rn(x, y); }
+// Correctly rounded, without a subroutine: a quotient of floats is never so near the middle of two floats that the
+// double's error could tell on which side it is.
+DLCB_DEVICE float div_exactf_(float x, float y) {
+  const double n = x, d = y;
+  double r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(d));
+  r = fma(fma(-d, r, 1.0), r, r);
+  r = fma(fma(-d, r, 1.0), r, r);
+  const double q = n * r;
+  const float exact = float(fma(fma(-d, q, n), r, q)), inf = __uint_as_float(0x7f800000u);
+  return fabsf(x) < inf && fabsf(y) < inf && y != 0 ? exact : divf_(x, y);
+}
 DLCB_DEVICE double d_div_exactf_(double x, double y) { return x / y; }
 DLCB_DEVICE float sqrtf_(float x) {  // one correction of x * rsqrt(x), without the subroutine for small numbers
   const bool small = x < 1e-28f;
