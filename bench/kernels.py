@@ -64,8 +64,20 @@ def to_nhwc(path, dtype):
           ("y", ["N", "H", "W", "C"]), dtype)
 
 
+def to_nchw(path, dtype):
+    model(path, [helper.make_node("Transpose", ["x"], ["y"], perm=[0, 3, 1, 2])], [("x", ["N", "H", "W", "C"])],
+          ("y", ["N", "C", "H", "W"]), dtype)
+
+
 def planes(channels, height, width):
     return lambda size: [(rows(channels * height * width, size), channels, height, width)]
+
+
+def pixels(channels, height, width):
+    return lambda size: [(rows(channels * height * width, size), height, width, channels)]
+
+
+IMAGES = ((64, 28, 28), (256, 14, 14), (128, 56, 56), (67, 7, 7), (64, 111, 111), (24, 30, 30), (49, 10, 10), (100, 13, 13), (255, 20, 20))
 
 
 def matrix(length, *vectors):
@@ -83,7 +95,8 @@ CASES = {
                      {f"{h * w}": (lambda size, h=h, w=w: [*planes(256, h, w)(size), (256,)])
                       for h, w in ((7, 7), (28, 28), (56, 56), (111, 111))}),
     "nhwc": (to_nhwc, lambda x: x.permute(0, 2, 3, 1),
-             {f"{c}x{h * w}": planes(c, h, w) for c, h, w in ((64, 28, 28), (256, 14, 14), (128, 56, 56), (67, 7, 7), (64, 111, 111))}),
+             {f"{c}x{h * w}": planes(c, h, w) for c, h, w in IMAGES}),
+    "nchw": (to_nchw, lambda x: x.permute(0, 3, 1, 2), {f"{c}x{h * w}": pixels(c, h, w) for c, h, w in IMAGES}),
 }
 
 

@@ -23,6 +23,8 @@ namespace {
 
 constexpr int kThreads = 256, kVector = 4;
 constexpr int kColumnVectors = 16;        // of a tile of vectors at most; it has one 4 x 4 cell a thread
+constexpr int kSector = 32;               // bytes that memory moves at once
+constexpr int kUnalignedBytes = 512;      // of a row in a tile, where rows begin inside sectors
 constexpr int kRows = 64, kColumns = 72;  // of a tile of elements at most
 constexpr int kLoads = 8, kStores = 4;    // elements of a thread at a time: loads wait longer
 
@@ -62,11 +64,18 @@ class TransposeWriter {
   }
 
  private:
-  // Columns are split evenly into as few tiles as can be; vectors take as many rows as there are threads left.
+  // Columns are split evenly into as few tiles as can be; vectors take as many rows as there are threads left. Where
+  // rows begin inside sectors, both ends of what a tile writes of a row are parts of sectors: tiles are wider then.
   void choose_tile() {
     auto literal = [&](int64_t v) { return sym_.constant(v); };
-    Expr cells = sym_.ceildiv(turn_.stored.extent, literal(cell_));
-    Expr across = sym_.max(sym_.ceildiv(cells, literal(vectors_ ? kColumnVectors : kColumns)), literal(1));
+    Expr cells = sym_.ceildiv(turn_.stored.extent, literal(cell_)), widest = literal(columns());
+    if (vectors_) {
+      const auto size = static_cast<int>(size_of(region_.region.outputs[0].tensor.dtype));
+      Expr inside = sym_.mod(sym_.mul(turn_.stored.extent, literal(size)), literal(kSector));
+      widest = sym_.select(sym_.eq(inside, literal(0)), literal(kColumnVectors),
+                           literal(std::max(kColumnVectors, kUnalignedBytes / (size * kVector))));
+    }
+    Expr across = sym_.max(sym_.ceildiv(cells, widest), literal(1));
     column_cells_ = sym_.max(sym_.ceildiv(cells, across), literal(1));
     row_cells_ = vectors_ ? sym_.floordiv(literal(kThreads), column_cells_) : literal(kRows);
   }
@@ -94,18 +103,27 @@ class TransposeWriter {
                         params_.argument(inverse), params_.argument(divisor)));
   }
 
+  // Of a tile of elements at most: what few bytes leave room for.
+  int columns() const {
+    int bytes = 0;
+    for (Scalar v : turn_.values) bytes += tile_bytes(v);
+    return std::max(kColumns, 4 * kColumns / bytes);
+  }
+
   // ---- the tile in shared memory: [column][row] of elements, [row][column] of vectors
   std::string tile(size_t value) const { return fmt::format("tile{}", value); }
   std::string_view tile_type(Scalar value) const {
     DType t = region_.scalars.dtype(value);
     return is_load(value) ? memory_type(t) : register_type(t);
   }
+  int tile_bytes(Scalar value) const {
+    DType t = region_.scalars.dtype(value);
+    return is_load(value) || !is_float(t) ? static_cast<int>(size_of(t)) : 4;
+  }
   bool is_load(Scalar value) const { return region_.scalars.node(value).kind == ScalarKind::Load; }
 
   // Columns of elements are padded by a word, so that neighbours fall into different banks.
-  int pitch(Scalar value) const {
-    return kRows + std::max(1, 4 / static_cast<int>(size_of(region_.scalars.dtype(value))));
-  }
+  int pitch(Scalar value) const { return kRows + std::max(1, 4 / tile_bytes(value)); }
   // Every fourth row of vectors starts a vector later: neighbours write rows four apart, and so meet in no bank.
   std::string vector_at(size_t i, const char* row, const char* column, int of_four) {
     return fmt::format("{0}[({1} * 4 + {3}) * {4} + {1} + {2}]", tile(i), row, column, of_four,
@@ -118,7 +136,7 @@ class TransposeWriter {
       if (vectors_)
         e_.line(fmt::format("__shared__ Pack<{}, {}> {}[{}];", type, kVector, tile(i), (kVector + 1) * kThreads));
       else
-        e_.line(fmt::format("__shared__ {} {}[{}];", type, tile(i), kColumns * pitch(turn_.values[i])));
+        e_.line(fmt::format("__shared__ {} {}[{}];", type, tile(i), columns() * pitch(turn_.values[i])));
     }
   }
 

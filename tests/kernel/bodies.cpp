@@ -67,6 +67,13 @@ Scalar long_window(Case& c, const Point& p) {
   return c.scalars.reduce(ReduceFn::Max, {r}, c.load(x, {p.n, c.sym.add(p.k, r), p.h}));
 }
 
+Scalar half_window(Case& c, const Point& p) {
+  Expr r = c.index(c.lit(3));
+  ValueId x = once(c, 0, DType::F16, {p.N, p.K, c.sym.add(p.H, c.lit(2))});
+  Scalar most = c.scalars.reduce(ReduceFn::Max, {r}, c.load(x, {p.n, p.k, c.sym.add(p.h, r)}));
+  return c.scalars.cast(DType::F32, most);
+}
+
 // A sum over the front of an axis of literal extent: its loads do not depend on the index that they are summed up to.
 Scalar prefix_sum(Case& c, const Point& p) {
   Expr r = c.index(c.lit(4));
@@ -137,6 +144,7 @@ constexpr Body kBodies[] = {
     {"two inputs", two_inputs},
     {"guarded window", guarded_window},
     {"long window", long_window},
+    {"half window", half_window},
     {"prefix sum", prefix_sum},
     {"window of products", window_of_products},
     {"gathered planes", gathered_planes},
