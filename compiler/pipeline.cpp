@@ -42,7 +42,7 @@ Status check_pass_name(const std::string& name) {
   for (const Pass& p : kPasses) names.emplace_back(p.name);
   const auto close = closest(name, names);
   return diag(DiagKind::BadFlag,
-              {"no pass is called '" + name + "'" + (close ? "; did you mean '" + std::string(*close) + "'?" : "")});
+              {"unknown pass " + quote(name) + (close ? " (did you mean " + quote(*close) + "?)" : "")});
 }
 
 Status check_options(PipelineState& s) {

@@ -57,16 +57,6 @@ Status check_flags(CompileFlags& flags) {
   std::error_code ignored;
   if (!o.output_path.empty() && std::filesystem::equivalent(o.output_path, o.model_path, ignored))
     return usage("the output would overwrite the model");
-
-  std::vector<std::string> known;
-  for (const PassInfo& pass : passes()) known.emplace_back(pass.name);
-  auto check = [&](const std::string& name) -> Status {
-    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return ok();
-    return unknown_name("pass", name, known);
-  };
-  for (const std::string& name : o.print_after) DLCB_TRY(check(name));
-  DLCB_TRY(check(o.stop_after));
-  DLCB_TRY(check(o.start_at));
   return ok();
 }
 

@@ -18,7 +18,7 @@ struct CompileFlags {
 };
 
 void define_flags(CLI::App& app, CompileFlags& flags);
-// What the parser cannot know: pass names, a missing output, an output that would overwrite the model.
+// What the parser cannot know: a missing output, an output that would overwrite the model.
 Status check_flags(CompileFlags& flags);
 
 }  // namespace dlcb::cmd
