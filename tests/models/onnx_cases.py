@@ -31,7 +31,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-from onnx_refusals import reason_of
+from onnx_refusals import difference_of, reason_of
 import onnx_document
 
 WAYS = ("static", "dynamic", "threads")
@@ -46,12 +46,12 @@ NEEDS_CONSTANTS = re.compile(r"(is|are) not (a )?constants?|that are not constan
 
 @dataclasses.dataclass
 class Outcome:
-    """kind: pass, refused or failed."""
+    """kind: pass, refused, differs or failed."""
     case: str
     way: str
     kind: str
     text: str = ""  # what the programs said
-    reason: str = ""  # why a refusal is right
+    reason: str = ""  # why a refusal or a difference is right
     literal: int = 0  # dims that were left as they are, because the model needs their size
     bound: int = 0  # inputs that were made constants, because the model needs their values
 
@@ -173,7 +173,8 @@ class Runner:
         if done.returncode in (3, 4) and error:
             notes = "".join(f"; {note['text']}" for note in error["notes"])
             return Outcome("", way, "refused", f"{error['code']} {error['message']}{notes}")
-        return Outcome("", way, "failed", f"exit {done.returncode}: " + " ".join(done.stderr.split())[:300])
+        kind = "differs" if error and error["kind"] == "WrongResult" else "failed"
+        return Outcome("", way, kind, f"exit {done.returncode}: " + " ".join(done.stderr.split())[:300])
 
     def static(self, case, work):
         done = self.compile(case, work / "m.dlcb", "--cache-dir", self.folder / "cache")
@@ -229,6 +230,9 @@ def run_all(options, folder, jobs):
             if outcome.kind == "refused":
                 outcome.reason = reason_of(outcome.text) or ""
                 outcome.kind = "refused" if outcome.reason else "failed"
+            if outcome.kind == "differs":
+                outcome.reason = difference_of(outcome.case) or ""
+                outcome.kind = "differs" if outcome.reason else "failed"
             outcomes.append(outcome)
             if options.record:
                 with open(options.record, "a") as f:
@@ -237,7 +241,7 @@ def run_all(options, folder, jobs):
             if outcome.kind == "failed" or (options.verbose and outcome.kind == "refused"):
                 print(f"{outcome.kind.upper()} {outcome.case} ({outcome.way}): {outcome.text}", flush=True)
     for way in options.way:
-        print(f"{way}: " + ", ".join(f"{count[way, kind]} {kind}" for kind in ("pass", "refused", "failed")))
+        print(f"{way}: " + ", ".join(f"{count[way, kind]} {kind}" for kind in ("pass", "differs", "refused", "failed")))
     return outcomes
 
 

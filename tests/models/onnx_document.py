@@ -35,12 +35,12 @@ def write(path, records):
         passed = [o for o in mine if o["kind"] == "pass"]
         count = collections.Counter(o["kind"] for o in mine)
         rows.append([way, len(mine), len(passed), sum(o["bound"] > 0 for o in passed), sum(o["literal"] > 0 for o in passed),
-                     count["refused"], count["failed"]])
+                     count["differs"], count["refused"], count["failed"]])
     text = HEAD + f"\nRun on {datetime.date.today()}.\n\n"
-    text += table(["way", "cases", "pass", "of these with inputs made constants", "of these with literal dims", "refused", "wrong"], rows)
-    refused = collections.Counter((o["reason"], o["way"]) for o in outcomes if o["kind"] == "refused")
+    text += table(["way", "cases", "pass", "of these with inputs made constants", "of these with literal dims", "other numbers, rightly", "refused", "wrong"], rows)
+    refused = collections.Counter((o["reason"], o["way"]) for o in outcomes if o["reason"])
     reasons = sorted({reason for reason, _ in refused}, key=lambda r: -sum(refused[r, way] for way in ways))
-    text += "\n## What is refused\n\n" + table(["why", *ways], [[r, *(refused[r, way] for way in ways)] for r in reasons])
+    text += "\n## What is refused, and where numbers differ\n\n" + table(["why", *ways], [[r, *(refused[r, way] for way in ways)] for r in reasons])
     missing = collections.Counter(name for o in outcomes if o["way"] == ways[0] and o["kind"] == "refused"
                                   for name in re.findall(r"(\w+) \(\d+ nodes?\): unknown operator", o["text"]))
     text += "\nOperators of the suite that DLCB does not have (cases): "
