@@ -7,7 +7,8 @@ usage: onnx_cases.py --bin FOLDER [--way static|dynamic|threads ...] [--sample N
 A case is one operator (or a small exported graph) with inputs and the outputs they must give. Three ways:
 static: as the case is; dynamic: every dim of every input is a dim of its own, except those whose size the model needs;
 threads: nothing is run, but -j1 without a cache, -j2 with a cold one and -j2 with a warm one must give the same
-bytes. Inputs whose values the model needs (axes, scales) become constants where they were refused. Every refusal must have its reason in onnx_refusals.py; all else that is not a pass is a failure.
+bytes. Inputs whose values the model needs (axes, scales) become constants where they were refused: all but the first, or,
+unless dims are to be dynamic, all. Every refusal must have its reason in onnx_refusals.py; all else that is not a pass is a failure.
 Exit code 77: nothing could be checked.
 """
 import argparse
@@ -152,7 +153,7 @@ class Runner:
             work = pathlib.Path(work)
             try:
                 outcome = self.attempt(case, way, work)
-                for kept in (1, 0):
+                for kept in (1,) if way == "dynamic" else (1, 0):
                     if outcome.kind == "refused" and NEEDS_CONSTANTS.search(outcome.text):
                         bound = case.with_constants(kept, work / f"bound{kept}")
                         outcome = self.attempt(bound, way, work) if bound else outcome
