@@ -2,7 +2,6 @@
 import random
 
 import numpy as np
-import onnx
 from onnx import helper as oh
 
 from fuzz.branches import Branches
