@@ -1,0 +1,65 @@
+// Large constants beside the text: several texts share one file, and only a file beside the text is opened.
+#include "graph/weights_file.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "graph/fixture.h"
+
+namespace dlcb::graph {
+namespace {
+
+struct Folder {
+  Folder() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string at(const std::string& name) const { return path + "/" + name; }
+  std::string path = (std::filesystem::temp_directory_path() / "dlcb-weights-XXXXXX").string();
+};
+
+TEST_CASE("texts share the weights that they have in common") {
+  Folder folder;
+  testing::Fixture f;
+  const ValueId w = f.constant<float>("w", DType::F32, {100}, std::vector<float>(100, 2));
+  f.g.add_output("w", w);
+  WeightsFile weights(folder.at("made"), "weights.bin");
+  const WeightsOut out = weights.out();
+  const std::string first = print(f.g, &out);
+  const ValueId v = f.constant<float>("v", DType::F32, {80}, std::vector<float>(80, 3));
+  f.g.add_output("v", v);
+  const std::string second = print(f.g, &out);
+  REQUIRE(weights.flush());
+  CHECK(std::filesystem::file_size(folder.at("made/weights.bin")) == 448 + 320);  // aligned to 64
+
+  for (const std::string& text : {first, second}) {
+    sym::Store s;
+    ops::ScalarStore scalars(s);
+    auto g = parse(s, scalars, text, weights_beside(folder.at("made/text.ir")));
+    REQUIRE(g);
+    CHECK(print(*g, &out).substr(0, 40) == text.substr(0, 40));
+    float value = 0;
+    std::memcpy(&value, g->value(g->outputs.back()).constant->bytes.data() + 4 * 79, sizeof value);
+    CHECK(value == (text == first ? 2 : 3));
+  }
+}
+
+TEST_CASE("weights elsewhere, or none, are refused") {
+  Folder folder;
+  const OpenWeights open = weights_beside(folder.at("text.ir"));
+  CHECK(to_text(open("../weights.bin").error()).find("must lie beside it") != std::string::npos);
+  CHECK(open("weights.bin").error().kind == DiagKind::CannotOpen);
+
+  testing::Fixture f;
+  f.g.add_output("w", f.constant<float>("w", DType::F32, {100}, std::vector<float>(100, 2)));
+  REQUIRE(write_file(folder.at("file"), ""));
+  WeightsFile weights(folder.at("file"), "weights.bin");  // no folder
+  const WeightsOut out = weights.out();
+  print(f.g, &out);
+  const Status written = weights.flush();
+  REQUIRE_FALSE(written);
+  CHECK(written.error().kind == DiagKind::CannotWrite);
+}
+
+}  // namespace
+}  // namespace dlcb::graph
