@@ -17,6 +17,8 @@ const int kFunctions1Count = sizeof(kFunctions1) / sizeof(kFunctions1[0]);
 const Function2 kFunctions2[] = {
     DLCB_FLOAT(pow),
     DLCB_FLOAT(fmod),
+    DLCB_FLOAT(div),
+    DLCB_FLOAT(div_exact),
     {"max_nan", &fmaxf_nan, &d_fmaxf_nan},
     {"min_nan", &fminf_nan, &d_fminf_nan},
 };
