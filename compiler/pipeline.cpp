@@ -113,10 +113,24 @@ Status verify(PipelineState& s, const Pass& pass) {
   return ok();
 }
 
+// Passes after `expand` know no operators that are made of others.
+Status check_expanded(const graph::Graph& g, const Pass* start) {
+  if (start <= find_pass("expand")) return ok();
+  for (uint32_t n = 0; n < g.node_count(); ++n) {
+    const graph::Node& node = g.node({n});
+    if (node.op->kind != ops::OpKind::Expands) continue;
+    return diag(DiagKind::BadFlag,
+                {"--start-at=" + std::string(start->name) + " wants a graph after the pass expand, but it holds " +
+                 std::string(node.op->name)});
+  }
+  return ok();
+}
+
 Status read_ir(PipelineState& s) {
   const std::string& path = s.options.model_path;
   DLCB_ASSIGN(const std::string text, read_file(path));
   DLCB_ASSIGN(graph::Graph g, graph::parse(s.sym, s.scalars, text, graph::weights_beside(path)));
+  DLCB_TRY(check_expanded(g, find_pass(s.options.start_at)));
   s.graph.emplace(std::move(g));
   const bool solved = find_pass(s.options.start_at) > find_pass("solve_shapes");
   return solved ? describe_interface(s) : ok();

@@ -178,9 +178,13 @@ class Parser {
     if (in.accept("order")) {
       in.expect("(");
       while (!in.failed() && !in.accept(")")) {
-        t.order.push_back(static_cast<uint8_t>(in.integer()));
+        const int64_t dim = in.integer();
+        const bool fresh = std::find(t.order.begin(), t.order.end(), dim) == t.order.end();
+        if (dim < 0 || dim >= std::ssize(t.dims) || !fresh) in.fail("an order names every dim once");
+        t.order.push_back(static_cast<uint8_t>(dim));
         if (!in.peek(")")) in.expect(",");
       }
+      if (t.order.size() != t.dims.size()) in.fail("an order names every dim once");
     }
     return t;
   }

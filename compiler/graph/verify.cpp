@@ -65,6 +65,10 @@ class Verifier {
     if (v.producer != id || v.output != i) fault(name(n.outputs[i]) + " does not name its producer");
     if (v.dtype != def.dtype || v.dims.size() != def.dims.size())
       fault(name(n.outputs[i]) + " has another type than its definition");
+    for (size_t d = 0; d < v.dims.size() && d < def.dims.size(); ++d) {
+      if (v.dims[d] == def.dims[d] || g_.facts().prove(g_.sym().eq(v.dims[d], def.dims[d])) != sym::Tri::No) continue;
+      fault(name(n.outputs[i]) + " has another size than its definition along axis " + std::to_string(d));
+    }
     if (def.body.valid())
       for (ops::Scalar load : g_.scalars().loads(def.body)) known(g_.scalars().node(load).value, user + " (body)");
     defined_.insert(n.outputs[i].id);

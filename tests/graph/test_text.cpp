@@ -153,6 +153,9 @@ TEST_CASE("text that cannot be read says where") {
   CHECK(error("graph {\n  const %c: f32[99999999999, 99999999999] = at 0\n}\n").find("literal dims") !=
         std::string::npos);
   CHECK(error("graph {\n  input %x: f32[2]\n  input %x: f32[2]\n}\n").find("defined twice") != std::string::npos);
+  for (const char* order : {"", "0", "0, 0", "0, 2", "-1, 0", "1, 0, 1", "256, 1"})
+    CHECK(error("graph {\n  input %x: f32[2, 3] order(" + std::string(order) + ")\n}\n").find("every dim once") !=
+          std::string::npos);
   CHECK(error("graph {\n  input %x: f32[`\n}\n").find("line 2") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = digest 12\n}\n").find("--dump-dir") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = at 0\n}\n").find("do not hold this") != std::string::npos);
