@@ -1,5 +1,6 @@
 #include "ops/cases.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
