@@ -9,12 +9,16 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <utility>
 
 namespace dlcb {
 namespace {
+
+constexpr const char* kNotRegular = "not a regular file";
+constexpr int kMaxLinks = 40;  // as the kernel's own limit
 
 Diagnostic cannot_open(const std::string& path, int error) {
   return diag(DiagKind::CannotOpen, {path, std::strerror(error)});
@@ -34,6 +38,28 @@ Unfinished& unfinished() {
 std::string temporary_name(const std::string& path) {
   static std::atomic<unsigned> counter = 0;
   return path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+}
+
+// The file that a rename must replace for `path` to get new contents: what it leads to once symbolic links are
+// followed, which need not exist. Anything there but a regular file is refused: a rename would remove a pipe or a
+// device.
+Result<std::string> replaceable(const std::string& path) {
+  const auto refuse = [&](const char* why) { return diag(DiagKind::CannotWrite, {path, why}); };
+  std::string target = path;
+  for (int links = 0; links <= kMaxLinks; ++links) {
+    struct stat status = {};
+    if (::lstat(target.c_str(), &status) != 0) {
+      if (errno == ENOENT) return target;
+      return refuse(std::strerror(errno));
+    }
+    if (S_ISREG(status.st_mode)) return target;
+    if (!S_ISLNK(status.st_mode)) return refuse(S_ISDIR(status.st_mode) ? std::strerror(EISDIR) : kNotRegular);
+    std::error_code error;
+    const std::filesystem::path to = std::filesystem::read_symlink(target, error);
+    if (error) return refuse(std::strerror(error.value()));
+    target = (std::filesystem::path(target).parent_path() / to).string();
+  }
+  return refuse(std::strerror(ELOOP));
 }
 
 // Writes all of it, continuing after short writes and interruptions; 0 or errno.
@@ -57,7 +83,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   int error = ::fstat(fd, &status) != 0 ? errno : S_ISDIR(status.st_mode) ? EISDIR : 0;
   if (error == 0 && !S_ISREG(status.st_mode)) {
     ::close(fd);
-    return diag(DiagKind::CannotOpen, {path, "not a regular file"});
+    return diag(DiagKind::CannotOpen, {path, kNotRegular});
   }
   MappedFile file;
   if (error == 0 && status.st_size > 0) {
@@ -90,9 +116,8 @@ MappedFile::~MappedFile() {
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
   AtomicFile file;
   file.path_ = path;
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return file.failure(EISDIR);
-  const std::string temporary = temporary_name(path);
+  DLCB_ASSIGN(file.target_, replaceable(path));
+  const std::string temporary = temporary_name(file.target_);
   std::lock_guard lock(unfinished().mutex);
   file.fd_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file.fd_ < 0) return file.failure(errno);
@@ -103,12 +128,14 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
+      target_(std::move(other.target_)),
       temporary_(std::exchange(other.temporary_, {})),
       fd_(std::exchange(other.fd_, -1)),
       size_(other.size_) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(target_, other.target_);
   std::swap(temporary_, other.temporary_);
   std::swap(fd_, other.fd_);
   std::swap(size_, other.size_);
@@ -160,7 +187,7 @@ Status AtomicFile::commit() {
   int error = ::close(std::exchange(fd_, -1)) != 0 ? errno : 0;  // some file systems report a full disk only here
   if (error == 0) {
     std::lock_guard lock(unfinished().mutex);
-    if (::rename(temporary_.c_str(), path_.c_str()) == 0) {
+    if (::rename(temporary_.c_str(), target_.c_str()) == 0) {
       unfinished().paths.erase(std::exchange(temporary_, {}));
       return ok();
     }

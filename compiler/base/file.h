@@ -30,11 +30,13 @@ class MappedFile {
 };
 
 // Writes beside `path` under a temporary name and renames on commit(), so a reader never sees half a file and a failed
-// run leaves none. Uncommitted files are removed on destruction and by remove_unfinished_files(). Not fsynced: this
-// guards against our own failures, not against power cuts. Move-only; one thread at a time.
+// run leaves none. A symbolic link stays: what it leads to is replaced. Uncommitted files are removed on destruction
+// and by remove_unfinished_files(). Not fsynced: this guards against our own failures, not against power cuts.
+// Move-only; one thread at a time.
 class AtomicFile {
  public:
-  // Creates the temporary file; CannotWrite if that fails, so a bad path is found before any work is done.
+  // Creates the temporary file; CannotWrite if that fails or if something that is not a regular file is there, so a bad
+  // path is found before any work is done.
   static Result<AtomicFile> create(const std::string& path);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
@@ -53,7 +55,8 @@ class AtomicFile {
   void discard();
   Diagnostic failure(int error) const;
 
-  std::string path_, temporary_;  // the latter empty once renamed or removed
+  std::string path_, target_;  // as given, and with symbolic links followed
+  std::string temporary_;      // empty once renamed or removed
   int fd_ = -1;
   size_t size_ = 0;
 };

@@ -59,6 +59,39 @@ TEST_CASE("paths that cannot be written are refused before any work") {
   CHECK(folder.entries() == 0);
 }
 
+TEST_CASE("what is not a regular file is left alone") {
+  Folder folder;
+  REQUIRE(::mkfifo(folder.at("pipe").c_str(), 0600) == 0);
+  fs::create_symlink("pipe", folder.at("to_pipe"));
+  fs::create_symlink("loop", folder.at("loop"));
+  fs::create_symlink(".", folder.at("to_folder"));
+  for (const char* name : {"pipe", "to_pipe"}) {
+    auto refused = AtomicFile::create(folder.at(name));
+    REQUIRE_FALSE(refused);
+    CHECK(message(refused.error()) == "cannot write '" + folder.at(name) + "': not a regular file");
+  }
+  CHECK_FALSE(write_file(folder.at("loop"), "text"));
+  CHECK_FALSE(write_file(folder.at("to_folder"), "text"));
+  CHECK(fs::is_fifo(folder.at("pipe")));
+  CHECK(fs::is_symlink(folder.at("to_pipe")));
+  CHECK(folder.entries() == 4);
+}
+
+TEST_CASE("a symbolic link stays and what it leads to is replaced") {
+  Folder folder;
+  fs::create_directory(folder.at("inside"));
+  REQUIRE(write_file(folder.at("inside/old"), "old"));
+  fs::create_symlink("inside/old", folder.at("to_old"));
+  fs::create_symlink(folder.at("to_old"), folder.at("inside/twice"));
+  fs::create_symlink("inside/new", folder.at("to_new"));
+  REQUIRE(write_file(folder.at("inside/twice"), "first"));
+  CHECK(*read_file(folder.at("inside/old")) == "first");
+  REQUIRE(write_file(folder.at("to_new"), "second"));
+  CHECK(*read_file(folder.at("inside/new")) == "second");
+  for (const char* name : {"to_old", "inside/twice", "to_new"}) CHECK(fs::is_symlink(folder.at(name)));
+  CHECK(folder.entries() == 3);
+}
+
 TEST_CASE("a process that ends can remove all unfinished files") {
   Folder folder;
   pid_t child = ::fork();
