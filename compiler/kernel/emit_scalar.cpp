@@ -231,6 +231,8 @@ void Emitter::fetch(Scalar load) {
   current_ = saved;
 }
 
+void Emitter::remember_bits(Scalar load, Val v) { remember(memo_key(MemoKind::Bits, load.id), std::move(v)); }
+
 Val Emitter::load(Scalar s) {
   const Lowered::Site site = region_.site(s);
   if (const Val* fetched = lookup(memo_key(MemoKind::Bits, s.id))) {
@@ -330,13 +332,24 @@ Val Emitter::plain_load(size_t input, const Val& offset, bool as_bits) {
   return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, bits[lane]); });
 }
 
-void Emitter::store_body(size_t output, const Val* predicate) {
+// Without the rounding that a store does anyway.
+Val Emitter::rounded_body(size_t output) {
   Scalar body = region_.body(output);
   const ScalarNode node = region_.scalars.node(body);
   const DType t = region_.region.outputs[output].tensor.dtype;
   const bool rounds = (t == DType::F16 || t == DType::BF16) && node.kind == ScalarKind::Cast && node.dtype == t &&
                       region_.scalars.dtype(node.operands[0]) == DType::F32;
-  store(output, value(rounds ? node.operands[0] : body), predicate);
+  return value(rounds ? node.operands[0] : body);
+}
+
+void Emitter::store_body(size_t output, const Val* predicate) { store(output, rounded_body(output), predicate); }
+
+Val Emitter::body_bits(size_t output) {
+  const DType t = region_.region.outputs[output].tensor.dtype;
+  const Val v = rounded_body(output);
+  Val bits{Level::Slot, {}};
+  for (int s = 0; s < shape.slots(); s++) bits.names.push_back(to_memory(t, at(v, Level::Slot, s)));
+  return bits;
 }
 
 void Emitter::put(size_t output, const Val& v, const Val* predicate, bool as_bits) {

@@ -45,12 +45,16 @@ class Emitter {
   Val bits(ops::Scalar load);
   // Issues a load whose value is asked for later, so that several are in flight together.
   void fetch(ops::Scalar load);
+  // The same for a load that the schedule has done on its own; known in the scope that is open.
+  void set_bits(ops::Scalar load, Val v) { remember_bits(load, std::move(v)); }
   // Memory element (any dtype) at an offset; honours the current guard.
   void store(size_t output, const Val& v, const Val* predicate) { put(output, v, predicate, false); }
   // As they lie in memory: what bits() gave.
   void store_bits(size_t output, const Val& v, const Val* predicate) { put(output, v, predicate, true); }
   // Stores the output's body; a last rounding to 16 bits is left to the store.
   void store_body(size_t output, const Val* predicate);
+  // Or gives it as text of what would be stored, for each element.
+  Val body_bits(size_t output);
 
   // ---- the schedule tells what loop symbols are
   void bind(sym::Expr symbol, Val v) { bind_in_scope(symbol, std::move(v)); }
@@ -117,6 +121,8 @@ class Emitter {
   void variable(std::string_view type, const std::string& name, std::string_view value);
   const Val* lookup(uint64_t key) const;
   Val remember(uint64_t key, Val v);
+  void remember_bits(ops::Scalar load, Val v);
+  Val rounded_body(size_t output);
   Scope* home(const std::vector<sym::Expr>& symbols, bool unsafe);
   Val build_index(sym::Expr e);
   Val sum_of_products(sym::Expr e);

@@ -15,8 +15,9 @@ struct RowPlan {
   int vectors = 1, width = 1;  // K, W
   int rows = 1;                // of a lane at a time; Stepped only
   int64_t max_lanes = kMostLanes;
-  bool fixed = false;  // there are exactly max_lanes lanes
-  bool exact = false;  // and together they hold exactly one row
+  bool paired = false;  // accesses of RowPairs; Stepped with a width of 2
+  bool fixed = false;   // there are exactly max_lanes lanes
+  bool exact = false;   // and together they hold exactly one row
 
   int64_t elements() const { return int64_t{vectors} * width; }  // of a row, a lane
 };

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "kernel/ctext.h"
+#include "kernel/row_pairs.h"
 #include "kernel/row_plan.h"
 
 namespace dlcb::kernel {
@@ -29,13 +31,15 @@ class RowWriter {
         params_(region.sym, region.region, options),
         e_(region, params_, Shape{plan.mode == RowPlan::Stepped ? plan.rows : plan.vectors, plan.width, 1}),
         columns_(extent_of(region.sym, r.reduced)),
-        lanes_(lanes_of(region.sym, columns_, plan)) {
+        lanes_(lanes_of(region.sym, plan.paired ? sym_.add(columns_, sym_.constant(1)) : columns_, plan)),
+        apart_(sym_.mul(sym_.ceildiv(extent_of(sym_, r.kept), sym_.constant(2 * plan.rows)), sym_.constant(2))) {
+    if (plan.paired) pairs_.emplace(region, r, params_, e_);
     for (const Loop& l : r.reduced) symbols_.push_back(l.symbol);
   }
 
   void write(Kernel& kernel) {
     bind_rows();
-    if (plan_.width > 1) e_.vector.multiples = {columns_};
+    if (plan_.width > 1 && !pairs_) e_.vector.multiples = {columns_};
     switch (plan_.mode) {
       case RowPlan::Registers:
         in_registers();
@@ -55,21 +59,24 @@ class RowWriter {
   // Writes `body` for all columns of the lane; `needs` is what it computes.
   using Columns = std::function<void(const std::vector<Scalar>& needs, const Body& body)>;
 
-  // The rows of this thread, clamped to the last one.
+  // The rows of this thread, each clamped to one that exists. They are an even number apart: all even or all odd.
   void bind_rows() {
     std::string lanes = plan_.fixed ? fmt::format("{}", plan_.max_lanes) : "i32(blockDim.x)";
     e_.line(fmt::format("const i32 lane = i32(threadIdx.x), lanes = {};", lanes));
     std::string n = params_.integer(extent_of(sym_, r_.kept));
     std::vector<std::string> rows;
+    e_.line("const i32 at = i32(blockIdx.x * blockDim.y + threadIdx.y);");
     for (int q = 0; q < plan_.rows; q++) {
-      std::string at = e_.fresh("at"), inside = e_.fresh("inside"), row = e_.fresh("row");
-      std::string block = plan_.rows == 1 ? "blockIdx.x" : fmt::format("(blockIdx.x * {}u + {}u)", plan_.rows, q);
-      e_.line(fmt::format("const u32 {} = {} * blockDim.y + threadIdx.y;", at, block));
-      e_.line(fmt::format("const bool {} = {} < u32({});", inside, at, n));
-      e_.line(fmt::format("const i32 {} = {} ? i32({}) : {} - 1;", row, inside, at, n));
+      std::string inside = e_.fresh("inside"), row = e_.fresh("row");
+      std::string at = q == 0 ? "at" : fmt::format("at + {} * {}", q, params_.integer(apart_));
+      std::string exists = fmt::format("{} < {}", at, n);
+      if (plan_.rows > 1) exists = fmt::format("{} & at < {}", exists, params_.integer(apart_));
+      e_.line(fmt::format("const bool {} = {};", inside, exists));
+      e_.line(fmt::format("const i32 {} = {} ? {} : {};", row, inside, at, q == 0 ? n + " - 1" : rows[0]));
       inside_.push_back(inside);
       rows.push_back(row);
     }
+    if (pairs_) pairs_->open(rows);
     std::vector<bool> needed = needed_loops(region_, r_.kept, sym_.constant(0));
     auto coordinates = split_index(e_, params_, rows, r_.kept, needed);
     for (size_t i = 0; i < r_.kept.size(); i++) {
@@ -90,6 +97,13 @@ class RowWriter {
     const bool stepped = plan_.mode == RowPlan::Stepped;
     std::string length = params_.integer(columns_);
     std::vector<std::string>& base = e_.vector.base;
+    if (pairs_) {
+      base = e_.define("i32", "c", Level::Group, [&](int) { return pairs_->column(k); }).names;
+      in_ = {Level::Slot, {}};
+      for (int s = 0; s < e_.shape.slots(); s++)
+        in_.names.push_back(fmt::format("(u32({} + {}) < u32({}))", base[s / width], s % width, length));
+      return;
+    }
     if (plan_.fixed) {
       const std::string origin = e_.fresh("c"), lane = width == 1 ? "lane" : fmt::format("lane * {}", width);
       e_.line(fmt::format("const i32 {} = {}{};", origin, start.empty() ? "" : start + " + ", lane));
@@ -164,16 +178,16 @@ class RowWriter {
   // acc = acc op (this lane's elements).
   void accumulate(const Reduction& r, const std::vector<std::string>& accs) {
     Val v = e_.value(r.operand);
-    for (int g = 0; g < e_.shape.groups; g++) {
-      std::string part = e_.at(v, Level::Slot, g * plan_.width);
-      for (int w = 1; w < plan_.width; w++) {
-        std::string name = e_.fresh("t");
-        std::string next = e_.at(v, Level::Slot, g * plan_.width + w);
+    const int together = in_.level == Level::Slot ? 1 : plan_.width;  // elements that are inside or outside as one
+    for (int first = 0; first < e_.shape.slots(); first += together) {
+      std::string part = e_.at(v, Level::Slot, first);
+      for (int w = 1; w < together; w++) {
+        std::string name = e_.fresh("t"), next = e_.at(v, Level::Slot, first + w);
         e_.line(fmt::format("const {} {} = {};", type_of(r), name, combined(r, part, next)));
         part = name;
       }
-      const std::string& acc = accs[row_of(g)];
-      e_.line(fmt::format("if ({}) {} = {};", in_.names[g], acc, combined(r, acc, part)));
+      const std::string& acc = accs[row_of(first / plan_.width)];
+      e_.line(fmt::format("if ({}) {} = {};", in_.names[first / together], acc, combined(r, acc, part)));
     }
   }
 
@@ -216,10 +230,19 @@ class RowWriter {
   }
 
   void store_elements() {
-    Val in = e_.define("bool", "put", Level::Group,
-                       [&](int g) { return fmt::format("{} & {}", inside_[row_of(g)], in_.names[g]); });
+    const int each = in_.level == Level::Slot ? plan_.width : 1;
+    Val put;
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
-      if (is_elementwise(i)) e_.store_body(i, &in);
+      if (!is_elementwise(i)) continue;
+      if (pairs_ && pairs_->holds(i)) {
+        pairs_->store(i, vector_, inside_, in_, e_.body_bits(i));
+        continue;
+      }
+      if (put.names.empty()) {
+        put = e_.define("bool", "put", in_.level,
+                        [&](int g) { return fmt::format("{} & {}", inside_[row_of(g / each)], in_.names[g]); });
+      }
+      e_.store_body(i, &put);
     }
   }
 
@@ -265,7 +288,8 @@ class RowWriter {
 
   // One block of text a vector, all but the first conditional. Loads of all vectors come before the first use of any.
   void stepped() {
-    steps_ = params_.integer(sym_.ceildiv(columns_, sym_.mul(lanes_, sym_.constant(plan_.width))));
+    const Expr columns = pairs_ ? sym_.add(columns_, sym_.constant(1)) : columns_;
+    steps_ = params_.integer(sym_.ceildiv(columns, sym_.mul(lanes_, sym_.constant(plan_.width))));
     bool fresh = true;
     stages([&](const std::vector<Scalar>& needs, const Body& body) {
       const std::vector<Scalar> loads = loads_of(needs);
@@ -275,11 +299,16 @@ class RowWriter {
           e_.guard_block(in_);
           bind_reduced();
         }
-        for (Scalar load : loads) e_.fetch(load);
+        for (Scalar load : loads) fetch(load, k);
       });
       fresh = false;
       each_vector([&](int) { body(); });
     });
+  }
+
+  void fetch(Scalar load, int k) {
+    if (!pairs_ || !pairs_->holds(load)) return e_.fetch(load);
+    e_.set_bits(load, pairs_->load(load, k, e_.vector.base[0]));
   }
 
   void each_vector(const std::function<void(int)>& body) {
@@ -290,6 +319,7 @@ class RowWriter {
       e_.enter(block.id);
       e_.vector = block.vector;
       in_ = block.in;
+      vector_ = k;
       body(k);
       block.vector = e_.vector;
       block.in = in_;
@@ -346,13 +376,14 @@ class RowWriter {
     auto c = [&](int64_t v) { return sym_.constant(v); };
     Launch l;
     l.when = c(1);
-    if (!plan_.fixed) l.when = sym_.le(columns_, c(plan_.max_lanes * plan_.elements()));
-    if (plan_.width > 1) l.when = sym_.logical_and(sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0)), l.when);
+    if (!plan_.fixed) l.when = sym_.lt(columns_, c(plan_.max_lanes * plan_.elements() + (pairs_ ? 0 : 1)));
+    if (plan_.width > 1 && !pairs_)
+      l.when = sym_.logical_and(sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0)), l.when);
     l.when = region_.facts.simplify(l.when);
     Expr rows_a_block = sym_.select(sym_.le(lanes_, c(32)), sym_.floordiv(c(128), lanes_), c(1));
     l.block[0] = lanes_;
     l.block[1] = rows_a_block;
-    l.grid[0] = sym_.ceildiv(extent_of(sym_, r_.kept), sym_.mul(rows_a_block, c(plan_.rows)));
+    l.grid[0] = sym_.ceildiv(plan_.rows > 1 ? apart_ : extent_of(sym_, r_.kept), rows_a_block);
     l.max_threads = static_cast<uint32_t>(std::max<int64_t>(128, plan_.max_lanes));
     l.syncs = true;
     add_variant(kernel, region_, e_, params_, l);
@@ -369,10 +400,12 @@ class RowWriter {
   RowPlan plan_;
   Params params_;
   Emitter e_;
-  Expr columns_, lanes_;
+  Expr columns_, lanes_, apart_;  // apart_: distance of the rows of a thread
+  std::optional<RowPairs> pairs_;
   std::vector<Expr> symbols_;        // of the reduced loops
   std::vector<std::string> inside_;  // per row: it exists
   Val in_;                           // per vector: it is inside the row
+  int vector_ = 0;                   // of those written one by one
   std::string steps_;                // vectors a lane
   std::vector<Block> blocks_;
 };
@@ -404,9 +437,15 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
       width > 1 && (!length || *length % width == 0) &&
       region.facts.prove(sym.eq(sym.mod(columns, sym.constant(width)), sym.constant(0))) != sym::Tri::No;
   if (can_divide) registers(width, budget / width, 1);
-  // Elements one by one are many accesses: those that rows share count for two rows at a time.
-  if (!complete(region, kernel) && !(length && can_divide && *length > kMostLanes * 8))
-    registers(1, 8, narrow && !heavy && r.reduced.size() == 1 ? 2 : 1);
+  // Of elements one by one, those that rows share count for two rows at a time.
+  const int rows = narrow && !heavy && r.reduced.size() == 1 ? 2 : 1;
+  if (!complete(region, kernel) && narrow && !length && RowPairs::applies(region, r)) {
+    RowPlan plan{RowPlan::Stepped, 4, 2, rows};
+    plan.paired = true;
+    write(plan);
+  } else if (!complete(region, kernel) && !(length && can_divide && *length > kMostLanes * 8)) {
+    registers(1, 8, rows);
+  }
   if (!complete(region, kernel) && most > kMostLanes * 8) {
     const bool vectors = width > 1 && length && *length % width == 0;
     RowPlan plan{RowPlan::Looped, vectors ? 2 : 4, vectors ? width : 1};
