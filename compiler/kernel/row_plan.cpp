@@ -73,7 +73,10 @@ Expr lanes_of(sym::Store& sym, Expr columns, const RowPlan& plan) {
   for (int k = plan.vectors; k >= 1; k--) {
     Expr needed = sym.ceildiv(vectors, c(k));
     Expr lanes = sym.mul(sym.ceildiv(needed, c(32)), c(32));
-    for (int small : {16, 8, 4}) lanes = sym.select(sym.le(needed, c(small)), c(small), lanes);
+    for (int small : {16, 8, 4}) {
+      if (plan.paired && small < 16) break;  // with fewer, a row's accesses are less than two sectors
+      lanes = sym.select(sym.le(needed, c(small)), c(small), lanes);
+    }
     Expr slots = sym.mul(lanes, sym.ceildiv(vectors, lanes));
     if (!best.valid()) {
       best = lanes;

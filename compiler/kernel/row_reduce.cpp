@@ -440,7 +440,7 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   // Of elements one by one, those that rows share count for two rows at a time.
   const int rows = narrow && !heavy && r.reduced.size() == 1 ? 2 : 1;
   if (!complete(region, kernel) && narrow && !length && RowPairs::applies(region, r)) {
-    RowPlan plan{RowPlan::Stepped, 4, 2, rows};
+    RowPlan plan{RowPlan::Stepped, 5, 2, rows};
     plan.paired = true;
     write(plan);
   } else if (!complete(region, kernel) && !(length && can_divide && *length > kMostLanes * 8)) {
