@@ -20,6 +20,7 @@
 #include "rewrite/layout.h"
 #include "rewrite/patterns.h"
 #include "rewrite/simplify.h"
+#include "rewrite/wide_concat.h"
 #include "shape/solve.h"
 
 namespace dlcb {
@@ -101,6 +102,7 @@ Status expand_pass(PipelineState& s) {
   for (uint32_t n = 0; n < g.node_count(); ++n) {  // expansions may hold further operators to expand: they come later
     if (g.node({n}).op && g.node({n}).op->kind == ops::OpKind::Expands) DLCB_TRY(graph::expand_node(g, {n}));
   }
+  DLCB_TRY(rewrite::split_wide_concats(g));
   g.sort_topologically();
   return ok();
 }

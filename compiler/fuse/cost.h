@@ -16,8 +16,14 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body);
 // A single load at other coordinates, a constant or an index: never worth a tensor in memory.
 bool is_view(const ops::ScalarStore& scalars, ops::Scalar body);
 
-// How often an element of `value` may be needed at most by the reductions of `body` that load it: the number of terms
-// of the largest one (window taps); 1 outside reductions; INT64_MAX where it is not literal.
-int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value);
+// Instructions that one evaluation of the body executes: as above, those of a reduction once for each of its terms.
+// INT64_MAX where their number is not literal.
+int64_t executed_instructions(const ops::ScalarStore& scalars, ops::Scalar body);
+
+// How often an element of `value` may be needed at most by the reductions of `body` that load it: the terms of a
+// reduction (window taps) times those of the reductions around it; 1 outside; INT64_MAX where it is not literal. Of
+// `windows` only, those count that slide: whose loads have a coordinate made of a bound index and one of another kind.
+enum class Reductions : uint8_t { All, Windows };
+int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value, Reductions which);
 
 }  // namespace dlcb::fuse

@@ -227,14 +227,16 @@ bool Fuser::worth_inlining(const Building& b, ValueId v, const Cost& cost) {
     for (Scalar load : scalars_.loads(output.body)) here += scalars_.node(load).value == v;
     uses = std::max(uses, here);
   }
-  const bool has_reduce = b.schedule == Schedule::RowReduce || b.schedule == Schedule::ColumnReduce;
   if (b.schedule == Schedule::Contraction) return false;
-  if (cost.reduces) return has_reduce || uses == 1;
-  if (!has_reduce) {
-    int64_t taps = 1;
-    for (const Output& o : b.region.outputs) taps = std::max(taps, repetitions(scalars_, o.body, v));
-    if (taps > 1) return cost.instructions == 0 || taps <= kWindowCheap / cost.instructions;
+  const bool has_reduce = b.schedule == Schedule::RowReduce || b.schedule == Schedule::ColumnReduce;
+  const Reductions which = has_reduce ? Reductions::Windows : Reductions::All;
+  int64_t taps = 1;
+  for (const Output& o : b.region.outputs) taps = std::max(taps, repetitions(scalars_, o.body, v, which));
+  if (taps > 1) {
+    const int64_t instructions = executed_instructions(scalars_, definition(v).body);  // those of v's own window
+    return instructions == 0 || taps <= kWindowCheap / instructions;
   }
+  if (cost.reduces) return has_reduce || uses == 1;
   if (has_reduce) return true;  // values are kept in registers, or each is read once
   if (cost.instructions <= (uses > 2 ? kCheap : kBroadcastCheap)) return true;
   return uses == 1 && same_size(v, b);  // asked last: a proof takes long
