@@ -59,26 +59,6 @@ Val Emitter::index(Expr e) {
 Val Emitter::build_index(Expr e) {
   sym::Store& sym = region_.sym;
   auto operand = [&](size_t i) { return sym.operands(e)[i]; };
-  auto n_ary = [&](const char* op) {
-    std::vector<Val> vals;
-    Level level = Level::Uniform;
-    const size_t count = sym.operands(e).size();
-    for (size_t i = 0; i < count; i++) {
-      vals.push_back(index(operand(i)));
-      level = finest(level, vals.back().level);
-    }
-    return define("i32", "i", level, [&](int lane) {
-      std::string text = at(vals[0], level, lane);
-      for (size_t i = 1; i < vals.size(); i++) {
-        std::string next = at(vals[i], level, lane);
-        if (*op == '<' || *op == '>')
-          text = fmt::format("({0} {1} {2} ? {0} : {2})", text, op, next);
-        else
-          text = fmt::format("{} {} {}", text, op, next);
-      }
-      return text;
-    });
-  };
   switch (sym.kind(e)) {
     case Kind::Symbol: {
       ops::Scalar bound = region_.scalars.binding(e);
@@ -96,13 +76,10 @@ Val Emitter::build_index(Expr e) {
       return sum_of_products(sym.sub(a, sym.mul(b, sym.floordiv(a, b))));
     }
     case Kind::Min:
-      return n_ary("<");
     case Kind::Max:
-      return n_ary(">");
     case Kind::And:
-      return n_ary("&");
     case Kind::Or:
-      return n_ary("|");
+      return chain(e);
     case Kind::Not: {
       Val a = index(operand(0));
       return define("i32", "i", a.level, [&](int lane) { return fmt::format("{} ^ 1", a.names[lane]); });
@@ -131,6 +108,28 @@ Val Emitter::build_index(Expr e) {
   }
   DLCB_CHECK(false, "a constant is not variant");
   return {};
+}
+
+// Min, Max, And, Or of any number of operands.
+Val Emitter::chain(Expr e) {
+  const Kind kind = region_.sym.kind(e);
+  const char* op = kind == Kind::Min ? "<" : kind == Kind::Max ? ">" : kind == Kind::And ? "&" : "|";
+  std::vector<Val> vals;
+  Level level = Level::Uniform;
+  const std::vector<Expr> operands(region_.sym.operands(e).begin(), region_.sym.operands(e).end());
+  for (Expr operand : operands) {
+    vals.push_back(index(operand));
+    level = finest(level, vals.back().level);
+  }
+  return define("i32", "i", level, [&](int lane) {
+    std::string text = at(vals[0], level, lane);
+    for (size_t i = 1; i < vals.size(); i++) {
+      const std::string next = at(vals[i], level, lane);
+      text = kind == Kind::Min || kind == Kind::Max ? fmt::format("({0} {1} {2} ? {0} : {2})", text, op, next)
+                                                    : fmt::format("{} {} {}", text, op, next);
+    }
+    return text;
+  });
 }
 
 // Coarser terms are added up first, so that a thread does them once for many elements.

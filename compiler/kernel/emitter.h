@@ -125,6 +125,7 @@ class Emitter {
   Val rounded_body(size_t output);
   Scope* home(const std::vector<sym::Expr>& symbols, bool unsafe);
   Val build_index(sym::Expr e);
+  Val chain(sym::Expr e);
   Val sum_of_products(sym::Expr e);
   Val floor_division(sym::Expr e);
   Val comparison(sym::Expr e);

@@ -112,6 +112,12 @@ Scalar position(Case& c, const Point& p) {
   return plus(c, x, c.scalars.cast(DType::F32, c.scalars.index(DType::I64, at)));
 }
 
+// Every element under a guard of its own, which keeps it inside its tensor: lanes of a vector are loaded one by one.
+Scalar guarded_by_data(Case& c, const Point& p) {
+  ValueId x = once(c, 0, DType::F32, {c.dim("M"), p.K, p.H}), mask = once(c, 1, DType::Bool, {p.N, p.K, p.H});
+  return c.scalars.select(c.load(mask, {p.n, p.k, p.h}), c.load(x, {p.n, p.k, p.h}), number(c, -3));
+}
+
 // [N, H, K] seen as [N, K, H].
 Scalar reshaped(Case& c, const Point& p) {
   Expr at = c.sym.add(c.sym.mul(p.k, p.H), p.h);
@@ -150,6 +156,7 @@ constexpr Body kBodies[] = {
     {"gathered planes", gathered_planes},
     {"gathered columns", gathered_columns},
     {"padded", padded},
+    {"guarded by data", guarded_by_data},
     {"position", position},
     {"reshaped", reshaped},
     {"mixed types", mixed_types},
@@ -232,9 +239,9 @@ void add_bodies(std::vector<std::unique_ptr<Case>>& all) {
     for (const Body& body : kBodies) {
       all.push_back(std::make_unique<Case>(std::string(use.name) + " of " + body.name));
       Case& c = *all.back();
-      c.sizes = {{{"N", 2}, {"K", 20}, {"H", 9}, {"A", 1}},
-                 {{"N", 1}, {"K", 20}, {"H", 132}, {"A", 1}},
-                 {{"N", 0}, {"K", 20}, {"H", 4}, {"A", 1}}};
+      c.sizes = {{{"N", 2}, {"K", 20}, {"H", 9}, {"A", 1}, {"M", 2}},
+                 {{"N", 1}, {"K", 20}, {"H", 132}, {"A", 1}, {"M", 1}},
+                 {{"N", 0}, {"K", 20}, {"H", 4}, {"A", 1}, {"M", 0}}};
       Point p;
       p.N = c.dim("N"), p.K = use.reduces ? c.dim("K") : c.lit(20), p.H = c.dim("H");
       p.n = c.index(p.N), p.k = c.index(p.K), p.h = c.index(p.H);

@@ -87,5 +87,14 @@ TEST_CASE("convolutions absorb bias and ReLU, transposed ones do not", "[library
   CHECK(may_be_refused(claims[0]) == transposed);
 }
 
+TEST_CASE("a convolution that cuts its input stays with generated kernels", "[library]") {
+  Fixture f;
+  const ValueId x = f.input("x", DType::F32, {"N", "4", "H", "W"});
+  const ValueId w = f.constant<float>("w", DType::F32, {4, 4, 1, 1}, std::vector<float>(16, 1));
+  const std::string lo = GENERATE("0", "-1");
+  f.g.add_output("y", f.add("conv", {x, w}, {{"lo", f.exprs({lo, "0"})}, {"hi", f.exprs({"0", "0"})}}));
+  CHECK(claims_of(f).empty() == (lo == "-1"));
+}
+
 }  // namespace
 }  // namespace dlcb::library

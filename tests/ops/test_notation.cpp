@@ -62,6 +62,15 @@ TEST_CASE_METHOD(Fixture, "coordinates that are proved inside are not tested") {
   CHECK(body(padded).find("select") != std::string::npos);
 }
 
+TEST_CASE_METHOD(Fixture, "a sum whose terms are all padding keeps the operands' type") {
+  const Definition d =
+      make("conv", {value(0, {n, c(3), c(1)}, DType::F16), value(1, {c(8), c(3), c(1)}, DType::F16)},
+           {{"lo", std::vector{c(2)}}, {"hi", std::vector{c(-2)}}});
+  CHECK(dims(d) == "N, 8, 1");
+  CHECK(body(d).find("x[") == std::string::npos);
+  CHECK(sc.dtype(d.outputs[0].body) == DType::F16);
+}
+
 TEST_CASE_METHOD(Fixture, "reshape keeps surviving dims and divides only inside merged ones") {
   const Definition d = make("reshape", {value(0, {n, c(12), h})}, {{"shape", std::vector{n, c(3), c(4), h}}});
   CHECK(requirements(d).empty());
