@@ -1,5 +1,6 @@
-// What fusion hands to kernel generation: tensors in memory and, for each output, one scalar expression over its indices in
-// which every Load names one of `inputs`. Everything else (schedule, coordinates, vector widths, launch sizes) is decided here.
+// What fusion hands to kernel generation: tensors in memory and, for each output, one scalar expression over its
+// indices in which every Load names one of `inputs`. Everything else (schedule, coordinates, vector widths, launch
+// sizes) is decided here.
 #pragma once
 #include <string>
 #include <vector>
@@ -33,8 +34,8 @@ struct Variant {
   std::vector<Arg> args;
 };
 
-// One entry point. `text` is complete but for the prelude and depends only on structure (names are p0, x0, ...), so equal
-// kernels of different layers have equal text. `name` is derived from the text's content hash.
+// One entry point. `text` is complete but for the prelude and depends only on structure (names are p0, x0, ...), so
+// equal kernels of different layers have equal text. `name` is derived from the text's content hash.
 struct Function {
   std::string name;
   std::string text;
@@ -46,15 +47,18 @@ struct Kernel {
   Schedule schedule = Schedule::None;
   std::vector<Function> functions;
   std::vector<Variant> variants;
-  std::vector<sym::Expr> limits;  // must hold for a launch (32-bit indexing); plan makes a guard of each that is not proved
+  std::vector<sym::Expr>
+      limits;  // must hold for a launch (32-bit indexing); plan makes a guard of each that is not proved
 };
 
 struct GenerateOptions {
-  bool literal_dims = false;  // bake constants in (used by tests that compare instruction counts); default: sizes are parameters
+  bool literal_dims =
+      false;  // bake constants in (used by tests that compare instruction counts); default: sizes are parameters
 };
 
-// Generates the kernels of a region. Deterministic: equal structure gives equal text. A grid extent of 0 means that there
-// is nothing to launch. DLCB_CHECK fails for regions that classify() answers with None.
-Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region, const GenerateOptions& options = {});
+// Generates the kernels of a region. Deterministic: equal structure gives equal text. A grid extent of 0 means that
+// there is nothing to launch. DLCB_CHECK fails for regions that classify() answers with None.
+Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region,
+                        const GenerateOptions& options = {});
 
 }  // namespace dlcb::kernel

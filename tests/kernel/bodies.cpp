@@ -1,7 +1,5 @@
 // Every schedule with every kind of body: how a schedule moves elements (tiles, rows, columns, products) must not
 // depend on what an element is made of.
-#include <cmath>
-
 #include "cases.h"
 
 namespace dlcb::testing {
@@ -26,8 +24,6 @@ struct Body {
   Scalar (*element)(Case&, const Point&);
 };
 
-Scalar plus(Case& c, Scalar a, Scalar b) { return c.scalars.binary(Fn::Add, a, b); }
-Scalar times(Case& c, Scalar a, Scalar b) { return c.scalars.binary(Fn::Mul, a, b); }
 Scalar number(Case& c, double v) { return c.scalars.constant(DType::F32, v); }
 
 // Bodies are asked for the same element at several points; their inputs are made once.
@@ -234,7 +230,7 @@ constexpr Use kUses[] = {
 
 }  // namespace
 
-void add_bodies(std::vector<std::unique_ptr<Case>>& all) {
+void add_bodies(Cases& all) {
   for (const Use& use : kUses) {
     for (const Body& body : kBodies) {
       all.push_back(std::make_unique<Case>(std::string(use.name) + " of " + body.name));

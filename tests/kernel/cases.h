@@ -37,8 +37,22 @@ class Case {
   std::map<uint32_t, int64_t> index_limit;  // integer inputs hold values below this
 };
 
-std::vector<std::unique_ptr<Case>> all_cases();
-// The part of them that crosses all schedules with all kinds of bodies.
-void add_bodies(std::vector<std::unique_ptr<Case>>& all);
+using Cases = std::vector<std::unique_ptr<Case>>;
+Cases all_cases();
+
+// The parts of them; the last crosses all schedules with all kinds of bodies.
+void add_pointwise(Cases& all);
+void add_rows(Cases& all);
+void add_columns(Cases& all);
+void add_contractions(Cases& all);
+void add_bodies(Cases& all);
+
+Case& add(Cases& all, const std::string& name, std::vector<Sizes> sizes,
+          kernel::Schedule schedule = kernel::Schedule::Pointwise);
+ops::Scalar relu(Case& c, ops::Scalar x);
+ops::Scalar plus(Case& c, ops::Scalar a, ops::Scalar b);
+ops::Scalar minus(Case& c, ops::Scalar a, ops::Scalar b);
+ops::Scalar times(Case& c, ops::Scalar a, ops::Scalar b);
+inline const std::vector<uint8_t> kNhwc{0, 2, 3, 1};
 
 }  // namespace dlcb::testing

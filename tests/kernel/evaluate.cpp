@@ -1,3 +1,4 @@
+// Evaluation by recursion over the expression; reductions are remembered by what they depend on.
 #include "evaluate.h"
 
 #include <algorithm>

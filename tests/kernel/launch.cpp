@@ -1,3 +1,4 @@
+// Kernels of all cases on one simulated device; elements to bytes and back.
 #include "launch.h"
 
 #include <unistd.h>
