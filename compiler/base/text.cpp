@@ -8,6 +8,12 @@
 namespace dlcb {
 namespace {
 
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
 // Length of the well-formed UTF-8 sequence at the start of text, 0 if there is none.
 size_t utf8_length(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -67,6 +73,44 @@ std::string quote(std::string_view text) {
     }
   }
   return quoted + "'";
+}
+
+std::string escaped(std::string_view text, char mark) {
+  std::string out(1, mark);
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (c == mark || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + mark;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\\' && i + 1 < text.size()) {
+      c = text[++i];
+      int high = -1, low = -1;
+      if (c == 'n') {
+        c = '\n';
+      } else if (c == 'x' && i + 2 < text.size() && (high = hex_digit(text[i + 1])) >= 0 &&
+                 (low = hex_digit(text[i + 2])) >= 0) {
+        c = static_cast<char>(high * 16 + low);
+        i += 2;
+      }
+    }
+    out += c;
+  }
+  return out;
 }
 
 std::string json_quote(std::string_view text) {

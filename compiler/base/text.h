@@ -15,6 +15,10 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 // 'text', with quotes, backslashes and control characters escaped, so that a hostile name cannot garble a terminal.
 std::string quote(std::string_view text);
+// The text between two `mark`s, in the way that the compiler's text forms quote names: on one line, read back exactly
+// by unescaped() of what lies between the marks.
+std::string escaped(std::string_view text, char mark);
+std::string unescaped(std::string_view text);
 // A JSON string literal with its quotes. Bytes that are not UTF-8 become U+FFFD, so the result is always valid JSON.
 std::string json_quote(std::string_view text);
 

@@ -25,7 +25,35 @@ Diagnostic locate(Diagnostic d, const Graph& g, const ops::OpDef& op, std::span<
   return d;
 }
 
+// A literal element of a tensor that a load may read and that is no index into `extent` elements.
+std::optional<int64_t> index_outside(const sym::Store& store, const Value& v, std::span<const sym::Expr> coords,
+                                     int64_t extent) {
+  const auto outside = [&](std::optional<int64_t> i) { return i && (*i < -extent || *i >= extent); };
+  const auto dims = literal_dims(store, v.dims);
+  if (!dims || (!v.constant && !v.elements)) return std::nullopt;
+  int64_t count = 1;
+  for (const int64_t d : *dims) count *= d;
+  for (int64_t flat = 0; flat < count; ++flat) {
+    const auto element = v.constant ? integer_element(v.dtype, v.constant->bytes, flat)
+                                    : store.as_const((*v.elements)[static_cast<size_t>(flat)]);
+    if (!outside(element)) continue;
+    bool read = true;  // a literal coordinate reads one place of its axis alone
+    int64_t rest = flat;
+    for (size_t axis = dims->size(); axis-- > 0; rest /= (*dims)[axis]) {
+      const auto at = store.as_const(coords[axis]);
+      read = read && (!at || *at == rest % (*dims)[axis]);
+    }
+    if (read) return element;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string rank_text(size_t rank) {
+  return "a tensor of rank " + std::to_string(rank) + " is more than the " + std::to_string(kMaxRank) +
+         " dims that are supported";
+}
 
 void Graph::add_constraint(Constraint constraint) {
   facts_.assume(constraint.condition);
@@ -59,6 +87,24 @@ Status Graph::require(sym::Expr condition, std::string why, std::vector<Origin> 
   return record({condition, std::move(why), operand, axis}, {}, {}, {}, origins);
 }
 
+// Indices that are literal, into a dim that is literal, are checked here; those known only when the model runs are
+// clamped by the operator.
+Status Graph::check_data_indices(const ops::Definition& definition, NodeId node, std::span<const ValueId> operands,
+                                 std::string_view op, std::span<const Origin> origins) {
+  for (const ops::DataIndex& index : definition.data_indices) {
+    const auto extent = sym_->as_const(index.extent);
+    for (ops::Scalar load : scalars_->loads(index.integer)) {
+      const ops::ScalarNode& read = scalars_->node(load);
+      if (!extent || load != index.integer) continue;
+      const auto bad = index_outside(*sym_, value(read.value), read.coords, *extent);
+      if (!bad) continue;
+      const std::string why = "index " + std::to_string(*bad) + " must lie within a dim of " + std::to_string(*extent);
+      DLCB_TRY(record({sym_->constant(0), why, -1, -1}, node, operands, op, origins));
+    }
+  }
+  return ok();
+}
+
 // A load of a one-element tensor is that element wherever it is read, so scalars cost no memory access and no operand.
 void Graph::inline_single_elements(ops::Definition& definition, std::span<const ValueId> operands) {
   for (ValueId v : operands) {
@@ -78,8 +124,12 @@ Result<std::vector<ValueId>> Graph::add(const ops::OpDef& op, std::vector<ValueI
   for (ValueId v : inputs) operands.push_back(operand(v));
   auto definition = ops::define(op, *scalars_, facts(), operands, attrs);
   if (!definition) return locate(std::move(definition.error()), *this, op, inputs, origins);
+  for (const ops::OutputDef& out : definition->outputs)
+    if (out.dims.size() > kMaxRank)
+      return diag(DiagKind::RankMismatch, {rank_text(out.dims.size())}, location(*this, origins));
   NodeId id{node_count()};
   for (const ops::Requirement& r : definition->requirements) DLCB_TRY(record(r, id, inputs, op.name, origins));
+  DLCB_TRY(check_data_indices(*definition, id, inputs, op.name, origins));
   inline_single_elements(*definition, inputs);
 
   std::vector<ValueId> made;

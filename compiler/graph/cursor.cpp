@@ -2,16 +2,12 @@
 
 #include <charconv>
 
+#include "base/text.h"
+
 namespace dlcb::graph {
 namespace {
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
 
 // The length of the quoted stretch that starts at text[0], both quote marks included; npos if it never ends.
 size_t quoted_length(std::string_view text) {
@@ -80,24 +76,7 @@ std::string Cursor::string() {
   if (length == std::string_view::npos)
     fail("expected a quoted string before '" + std::string(rest_.substr(0, 20)) + "'");
   if (failed()) return "";
-  std::string out;
-  for (size_t i = 1; i + 1 < length; ++i) {
-    char c = rest_[i];
-    if (c == '\\')
-      c = rest_[++i];
-    else {
-      out += c;
-      continue;
-    }
-    if (c == 'n') {
-      out += '\n';
-    } else if (c == 'x' && i + 3 < length && hex_digit(rest_[i + 1]) >= 0 && hex_digit(rest_[i + 2]) >= 0) {
-      out += static_cast<char>(hex_digit(rest_[i + 1]) * 16 + hex_digit(rest_[i + 2]));
-      i += 2;
-    } else {
-      out += c;
-    }
-  }
+  std::string out = unescaped(rest_.substr(1, length - 2));
   rest_.remove_prefix(length);
   return out;
 }
@@ -136,8 +115,7 @@ std::string Cursor::symbol() {
     fail("a backquoted name does not end");
     return "";
   }
-  std::string out;
-  for (size_t i = 1; i + 1 < n; ++i) out += rest_[i] == '\\' ? rest_[++i] : rest_[i];
+  std::string out = unescaped(rest_.substr(1, n - 2));
   rest_.remove_prefix(n);
   return out;
 }

@@ -54,6 +54,7 @@ struct Value {
   std::vector<uint8_t> order;
 };
 constexpr int64_t kMaxElements = 1024;
+constexpr size_t kMaxRank = 32;  // of every tensor; a bundle with more dims is not read
 
 struct Node {
   const ops::OpDef* op = nullptr;  // nullptr: removed
@@ -201,6 +202,8 @@ class Graph {
   void derive_elements(ValueId made, const ops::OutputDef& out, std::span<const ops::Operand> operands);
   bool comes_from_inputs(ValueId v, std::unordered_set<uint32_t>& seen);
   bool read_inputs_of(ValueId v, std::span<const Origin> origins);
+  Status check_data_indices(const ops::Definition& definition, NodeId node, std::span<const ValueId> operands,
+                            std::string_view op, std::span<const Origin> origins);
   void inline_single_elements(ops::Definition& definition, std::span<const ValueId> operands);
 
   sym::Store* sym_;
@@ -217,6 +220,8 @@ class Graph {
   size_t carried_constraints_ = 0;         // begin_copy: these still name nodes of the old graph
 };
 
+// The message about a tensor of more than kMaxRank dims.
+std::string rank_text(size_t rank);
 // How an input dim without a name of its own is called: "x.2".
 std::string dim_name(std::string_view input, int axis);
 // For messages: the first origin, with the output's name where the model gives the node none.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/text.h"
 #include "graph/constant.h"
 
 namespace dlcb::graph {
@@ -19,23 +20,7 @@ bool is_plain_name(std::string_view name) {
   return true;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 32 || byte == 127) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
+std::string quoted(std::string_view text) { return escaped(text, '"'); }
 
 std::string value_name(std::string_view name) {
   return is_plain_name(name) ? "%" + std::string(name) : "%" + quoted(name);

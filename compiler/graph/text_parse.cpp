@@ -175,6 +175,7 @@ class Parser {
       in.fail("unknown element type '" + std::string(dtype) + "'");
     in.expect("[");
     t.dims = exprs(in, in.until_closing());
+    if (t.dims.size() > kMaxRank) in.fail(rank_text(t.dims.size()));
     if (in.accept("order")) {
       in.expect("(");
       while (!in.failed() && !in.accept(")")) {

@@ -7,6 +7,7 @@
 #include "graph/constant.h"
 #include "import/element.h"
 #include "import/fold.h"
+#include "ops/arithmetic.h"
 #include "ops/slice_rules.h"
 
 namespace dlcb::importer {
@@ -76,8 +77,24 @@ std::optional<std::vector<double>> Emitter::constant_reals(ValueId v) {
   return out;
 }
 
+std::optional<std::vector<ops::AttrValue>> Emitter::constant_numbers(ValueId v) {
+  const DType t = dtype(v);
+  std::vector<ops::AttrValue> out;
+  if (is_float(t)) {
+    const auto reals = constant_reals(v);
+    if (reals) out.assign(reals->begin(), reals->end());
+    return reals ? std::optional(std::move(out)) : std::nullopt;
+  }
+  const auto data = fold_constant(graph_, v);
+  if (!data) return std::nullopt;
+  const DType read_as = t == DType::U64 ? DType::I64 : t;
+  const auto count = static_cast<int64_t>(data->bytes.size() / size_of(t));
+  for (int64_t i = 0; i < count; ++i) out.emplace_back(*graph::integer_element(read_as, data->bytes, i));
+  return out;
+}
+
 ValueId Emitter::scalar(DType t, double v) {
-  if (!is_float(t)) return graph_.add_ints("scalar", t, {lit(static_cast<int64_t>(v))}, true);
+  if (!is_float(t)) return graph_.add_ints("scalar", t, {lit(ops::float_to_integer(t, v))}, true);
   auto bytes = std::make_shared<std::vector<std::byte>>(size_of(t));
   store_real(t, *bytes, v);
   return graph_.add_constant("scalar", t, {}, {*bytes, bytes});
@@ -152,10 +169,10 @@ ValueId Emitter::pad_rank_right(ValueId x, int to) {
   return reshape(x, shape);
 }
 
-ValueId Emitter::pad(ValueId x, const Exprs& lo, const Exprs& hi, std::string_view mode, double value) {
+ValueId Emitter::pad(ValueId x, const Exprs& lo, const Exprs& hi, std::string_view mode, ops::AttrValue value) {
   const auto zero = [&](Expr e) { return literal(e) == 0; };
   if (std::all_of(lo.begin(), lo.end(), zero) && std::all_of(hi.begin(), hi.end(), zero)) return x;
-  return op("pad", {x}, {{"lo", lo}, {"hi", hi}, {"mode", std::string(mode)}, {"value", value}});
+  return op("pad", {x}, {{"lo", lo}, {"hi", hi}, {"mode", std::string(mode)}, {"value", std::move(value)}});
 }
 
 ValueId Emitter::tile(ValueId x, const Exprs& repeats) { return op("tile", {x}, {{"repeats", repeats}}); }

@@ -52,6 +52,9 @@ class Emitter {
   // (fold.h).
   std::optional<std::vector<double>> constant_reals(ValueId v);
 
+  // The same as attributes: doubles of a float tensor, exact integers of any other (u64 as its bits).
+  std::optional<std::vector<ops::AttrValue>> constant_numbers(ValueId v);
+
   // Constants.
   ValueId constant(DType t, const Ints& dims, graph::Constant data) {
     return graph_.add_constant(origin_.output, t, dims, std::move(data));
@@ -80,7 +83,7 @@ class Emitter {
   ValueId unsqueeze(ValueId x, const std::vector<int>& axes);  // axes of the result, any order
   // Size-1 dims appended after the last, or put before the first, until the rank is reached.
   ValueId pad_rank_right(ValueId x, int rank);
-  ValueId pad(ValueId x, const Exprs& lo, const Exprs& hi, std::string_view mode, double value);
+  ValueId pad(ValueId x, const Exprs& lo, const Exprs& hi, std::string_view mode, ops::AttrValue value);
   ValueId tile(ValueId x, const Exprs& repeats);
   ValueId triangular(ValueId x, bool upper, Expr diagonal);
   // x where the condition holds, else y; only the side that is taken need have been computed.

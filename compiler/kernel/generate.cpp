@@ -14,9 +14,7 @@ using ops::Scalar;
 using sym::Expr;
 
 Expr pointer_alignment(sym::Store& store, ops::ValueId value) {
-  const std::string name = fmt::format("align.{}", value.id);
-  if (auto known = store.find_symbol(name)) return *known;
-  return store.symbol(name, sym::SymbolKind::Param, {1, 256});
+  return store.param(fmt::format("align.{}", value.id), {1, 256});
 }
 
 namespace {

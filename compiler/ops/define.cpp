@@ -153,7 +153,8 @@ Scalar DefineContext::load_or(int position, std::vector<sym::Expr> coords, Scala
   return scalars.select(scalars.index(DType::Bool, condition), load(position, std::move(coords)), outside);
 }
 
-sym::Expr DefineContext::gathered(Scalar integer, sym::Expr dim) const {
+sym::Expr DefineContext::gathered(Scalar integer, sym::Expr dim) {
+  definition.data_indices.push_back({integer, dim});
   const sym::Expr zero = constant(0), last = sym.sub(dim, constant(1));
   const sym::Expr raw = scalars.as_coordinate(integer, {sym::kMin, sym::kMax});
   sym::Expr e = raw;

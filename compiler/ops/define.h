@@ -68,8 +68,9 @@ class DefineContext {
   // The condition under which all coordinates are inside; constant 1 if proved.
   sym::Expr inside(std::span<const sym::Expr> coords, std::span<const sym::Expr> dims) const;
   // An integer read from data as a coordinate of a dim: negative counts from the end, and values outside the dim go to
-  // its nearest element, because a wrong index must not read foreign memory.
-  sym::Expr gathered(Scalar integer, sym::Expr dim) const;
+  // its nearest element, because a wrong index must not read foreign memory. Recorded, for a caller that knows the
+  // data.
+  sym::Expr gathered(Scalar integer, sym::Expr dim);
 
  private:
   const sym::Facts* base_facts_;

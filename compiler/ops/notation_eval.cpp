@@ -103,7 +103,8 @@ class Instance final : public notation::Layout {
     const AttrValue* v = attrs_.find(text);
     if (!v) return fallback(text);
     if (const auto* i = std::get_if<int64_t>(v)) {
-      if (declared_float(text) && std::abs(*i) < (int64_t{1} << 53)) return number(static_cast<double>(*i));
+      constexpr int64_t kExact = int64_t{1} << 53;  // larger integers stay integers: a double would round them
+      if (declared_float(text) && -kExact < *i && *i < kExact) return number(static_cast<double>(*i));
       return integer(ctx_.constant(*i));
     }
     if (const auto* d = std::get_if<double>(v)) return number(*d);

@@ -44,9 +44,16 @@ struct Requirement {
   int operand = -1, axis = -1;
 };
 
+// An integer of a tensor that is used as a coordinate of a dim: in [-extent, extent), as data permits to tell.
+struct DataIndex {
+  Scalar integer;
+  sym::Expr extent;
+};
+
 struct Definition {
   std::vector<OutputDef> outputs;
   std::vector<Requirement> requirements;
+  std::vector<DataIndex> data_indices;
 };
 
 class DefineContext;  // ops/define.h: stores, facts, operands, attributes; helpers to build definitions

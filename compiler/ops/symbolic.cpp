@@ -23,6 +23,12 @@ class Evaluator {
 
   Maybe run(Scalar s) {
     const ScalarNode& n = scalars_.node(s);
+    const Maybe e = compute(n);
+    return e && is_integer(n.dtype) ? fit(n.dtype, e->expr) : e;
+  }
+
+ private:
+  Maybe compute(const ScalarNode& n) {
     switch (n.kind) {
       case ScalarKind::ConstF:
         return number(n.f);
@@ -48,8 +54,19 @@ class Evaluator {
     return std::nullopt;
   }
 
- private:
   static Maybe integer(Expr e) { return Element{e, 1}; }
+
+  // An integer result in its type. Types of fewer than 32 bits, and u32, wrap around: a size need not fit them. In i32
+  // and i64 models keep sizes that do fit, and wrapping them would hide what is known about them. u64 is as i64 without
+  // negative values, so a difference that may be one is not expressed.
+  Maybe fit(DType t, Expr e) {
+    if (t == DType::Bool || t == DType::I32 || t == DType::I64) return integer(e);
+    const sym::Bounds b = facts_.bounds(e);
+    if (t == DType::U64) return b.lo >= 0 ? integer(e) : std::nullopt;
+    const int64_t low = lowest_integer(t), range = int64_t{1} << (8 * size_of(t));
+    if (low <= b.lo && b.hi <= highest_integer(t)) return integer(e);
+    return integer(s_.add(s_.mod(s_.sub(e, s_.constant(low)), s_.constant(range)), s_.constant(low)));
+  }
   Element number(double v) const { return {s_.constant(1), v}; }
   std::optional<double> as_number(const Element& e) const {
     auto c = s_.as_const(e.expr);
@@ -266,7 +283,7 @@ class Evaluator {
     if (n.dtype == DType::Bool) return integer(s_.ne(a->expr, zero));  // scales are not 0 unless constant
     if (!is_float(from)) {
       if (auto c = s_.as_const(a->expr)) return integer(s_.constant(wrap_to(n.dtype, *c)));
-      return a;  // sizes fit the types that models keep them in
+      return a;
     }
     if (auto c = as_number(*a)) return integer(s_.constant(float_to_integer(n.dtype, *c)));
     if (auto whole = as_integer(*a)) return integer(*whole);

@@ -152,9 +152,7 @@ void Planner::describe_tensors() {
 
 // The dim that the caller passed, whatever the model takes it to be: what input guards compare.
 Expr Planner::called_dim(uint32_t input, uint32_t axis) {
-  const std::string name = "called." + std::to_string(input) + "." + std::to_string(axis);
-  const auto known = sym_.find_symbol(name);
-  const Expr symbol = known ? *known : sym_.symbol(name, sym::SymbolKind::Param);
+  const Expr symbol = sym_.param("called." + std::to_string(input) + "." + std::to_string(axis));
   if (called_.insert(symbol.id).second) host_.define_input_dim(symbol, input, axis);
   return symbol;
 }

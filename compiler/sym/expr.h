@@ -88,6 +88,9 @@ class Store {
   Expr symbol(std::string_view name, SymbolKind kind, Bounds bounds = {0, kMax});
   // Like symbol, but appends .1, .2 ... when the name is taken.
   Expr fresh(std::string_view hint, SymbolKind kind, Bounds bounds = {0, kMax});
+  // The Param that the compiler itself calls `name`, made on first use. A symbol of the model may have that name too:
+  // it is another one, and the Param gets a suffix as from fresh().
+  Expr param(std::string_view name, Bounds bounds = {0, kMax});
   // An index symbol with 0 <= i < extent; the extent (any expression) is kept and used by the prover.
   Expr index(std::string_view hint, Expr extent);
   std::optional<Expr> find_symbol(std::string_view name) const;

@@ -1,6 +1,7 @@
 // The reader of the text form: recursive descent with Python's precedence.
 #include <charconv>
 
+#include "base/text.h"
 #include "sym/expr.h"
 
 namespace dlcb::sym {
@@ -142,15 +143,10 @@ class Parser {
     return store_.symbol(name, SymbolKind::Dim);
   }
   Result<Expr> quoted() {
-    std::string name;
-    for (at_++; at_ < text_.size(); at_++) {
-      char c = text_[at_];
-      if (c == '`') {
-        at_++;
-        return symbol(name);
-      }
-      if (c == '\\' && at_ + 1 < text_.size()) c = text_[++at_];
-      name += c;
+    const size_t begin = at_ + 1;
+    for (at_ = begin; at_ < text_.size(); at_++) {
+      if (text_[at_] == '`') return symbol(unescaped(text_.substr(begin, at_++ - begin)));
+      if (text_[at_] == '\\') at_++;
     }
     return error("the backquote is not closed");
   }

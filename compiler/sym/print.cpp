@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/text.h"
 #include "sym/store_impl.h"
 
 namespace dlcb::sym {
@@ -20,15 +21,6 @@ bool identifier(std::string_view name) {
     if (!letter(c) && !(c >= '0' && c <= '9') && c != '.') return false;
   }
   return true;
-}
-
-std::string quoted(std::string_view name) {
-  std::string r = "`";
-  for (char c : name) {
-    if (c == '`' || c == '\\') r += '\\';
-    r += c;
-  }
-  return r + "`";
 }
 
 struct Printer {
@@ -89,7 +81,7 @@ struct Printer {
         return std::to_string(n.value);
       case Kind::Symbol: {
         const std::string& name = s.symbols[static_cast<size_t>(n.value)].name;
-        return identifier(name) ? name : quoted(name);
+        return identifier(name) ? name : escaped(name, '`');
       }
       case Kind::Sum:
         at(n.count == 1 && n.value == 0 ? kMul : kAdd);

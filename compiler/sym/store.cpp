@@ -161,6 +161,11 @@ static std::string unused_name(Store::Impl& s, std::string_view hint) {
 Expr Store::fresh(std::string_view hint, SymbolKind kind, Bounds bounds) {
   return impl_->add_symbol(unused_name(*impl_, hint), kind, bounds, {});
 }
+Expr Store::param(std::string_view name, Bounds bounds) {
+  const auto [at, is_new] = impl_->params.try_emplace(std::string(name), 0);
+  if (is_new) at->second = fresh(name, SymbolKind::Param, bounds).id;
+  return {at->second};
+}
 Expr Store::index(std::string_view hint, Expr extent) {
   return impl_->add_symbol(unused_name(*impl_, hint), SymbolKind::Index, {0, kMax}, extent);
 }

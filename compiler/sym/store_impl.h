@@ -38,6 +38,7 @@ struct Store::Impl {
   std::vector<int64_t> coefs;
   std::vector<SymbolInfo> symbols;
   std::unordered_map<std::string, uint32_t> by_name;
+  std::unordered_map<std::string, uint32_t> params;  // by what the compiler calls them
   std::unordered_map<std::string, int> last_suffix;  // of fresh names, by hint
   struct Slot {
     uint32_t id = UINT32_MAX;  // empty

@@ -157,6 +157,9 @@ TEST_CASE("text that cannot be read says where") {
     CHECK(error("graph {\n  input %x: f32[2, 3] order(" + std::string(order) + ")\n}\n").find("every dim once") !=
           std::string::npos);
   CHECK(error("graph {\n  input %x: f32[`\n}\n").find("line 2") != std::string::npos);
+  std::string ones = "1";
+  for (int i = 1; i < 33; ++i) ones += ", 1";
+  CHECK(error("graph {\n  input %x: f32[" + ones + "]\n}\n").find("rank 33") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = digest 12\n}\n").find("--dump-dir") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = at 0\n}\n").find("do not hold this") != std::string::npos);
 }

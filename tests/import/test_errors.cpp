@@ -139,3 +139,64 @@ TEST_CASE("a function that calls itself ends in an error") {
   n->add_output("b");
   CHECK(Imported(m).error().kind == DiagKind::MalformedModel);
 }
+
+TEST_CASE("a literal index outside a literal dim contradicts it") {
+  const auto gather = [](const char* op, std::vector<int64_t> indices, TestDim dim) {
+    GraphBuilder g;
+    g.input("x", {dim}).initializer(ints("i", std::move(indices))).node(op, {"x", "i"}, {"y"}).output("y");
+    return g;
+  };
+  for (const char* op : {"Gather", "GatherElements"}) {
+    Imported m(gather(op, {-3, 2, 5}, 3));
+    CHECK(m.error().kind == DiagKind::ShapeContradiction);
+    CHECK(mentions(m.error(), "index 5 must lie within a dim of 3"));
+    CHECK(Imported(gather(op, {-3, 2}, 3)).output() == "f32[2]");
+    CHECK(Imported(gather(op, {-3, 5}, "N")).output() == "f32[2]");
+  }
+  GraphBuilder nd;
+  nd.input("x", {4, 3}).initializer(tensor<int64_t>("i", TensorProto::INT64, {2, 2}, {3, 0, 0, -4}));
+  CHECK(mentions(Imported(nd.node("GatherND", {"x", "i"}, {"y"}).output("y")).error(), "index -4"));
+}
+
+TEST_CASE("outputs that cannot be what the model declares") {
+  const auto relu = [](int type, std::vector<TestDim> dims) {
+    GraphBuilder declared, g;
+    declared.input("y", std::move(dims), type);
+    g.input("x", {"N", 3}).node("Relu", {"x"}, {"y"});
+    *g.graph.add_output() = declared.graph.input(0);
+    return g;
+  };
+  CHECK(Imported(relu(TensorProto::FLOAT, {"M", 3})).output() == "f32[N, 3]");
+  CHECK(Imported(relu(TensorProto::FLOAT, {7, ""})).output() == "f32[N, 3]");
+  Imported type(relu(TensorProto::FLOAT16, {"N", 3}));
+  CHECK(type.error().kind == DiagKind::MalformedModel);
+  CHECK(mentions(type.error(), "output 'y' is declared as f16, but the model makes f32[N, 3]"));
+  Imported dim(relu(TensorProto::FLOAT, {"N", 4}));
+  CHECK(dim.error().kind == DiagKind::ShapeContradiction);
+  CHECK(mentions(dim.error(), "output 'y' is declared with 4 for dim 1, but the model makes f32[N, 3]"));
+  CHECK(mentions(Imported(relu(TensorProto::FLOAT, {7})).error(), "rank 1"));
+  CHECK(Imported(relu(TensorProto::FLOAT16, {4}), 18, {"x:f16[4,4]"}).output() == "f16[4, 4]");
+}
+
+TEST_CASE("more dims than a bundle can describe") {
+  GraphBuilder input;
+  input.input("x", std::vector<TestDim>(33, 1)).node("Relu", {"x"}, {"y"}).output("y");
+  CHECK(Imported(input).error().kind == DiagKind::RankMismatch);
+  GraphBuilder made;
+  made.input("x", {2}).initializer(ints("s", std::vector<int64_t>(33, 1))).node("Expand", {"x", "s"}, {"y"});
+  Imported m(made.output("y"));
+  CHECK(m.error().kind == DiagKind::RankMismatch);
+  CHECK(mentions(m.error(), "rank 33"));
+}
+
+TEST_CASE("a few sparse elements do not claim gigabytes") {
+  GraphBuilder g;
+  g.input("x", {4}).node("Add", {"x", "w"}, {"y"}).output("y");
+  auto* sparse = g.graph.add_sparse_initializer();
+  *sparse->mutable_values() = floats("w", {1}, {1});
+  *sparse->mutable_indices() = ints("", {0});
+  sparse->add_dims(int64_t{1} << 31);
+  Imported m(g);
+  CHECK(m.error().kind == DiagKind::BadTensor);
+  CHECK(mentions(m.error(), "'w'"));
+}

@@ -17,6 +17,14 @@ TEST_CASE("dims: numbers, shared names, nameless and negative ones") {
   CHECK(m.type(m.graph().inputs[2]) == "f32[N, 4, 2, 5]");
 }
 
+TEST_CASE("a dim that has no name is another dim than one that is called so") {
+  GraphBuilder g;
+  g.input("a", {"", 3}).input("b", {"a.0", 3}).node("Add", {"a", "b"}, {"y"}).output("y");
+  Imported m(g);
+  CHECK(m.type(m.graph().inputs[0]) == "f32[a.0_, 3]");
+  CHECK(m.type(m.graph().inputs[1]) == "f32[a.0, 3]");
+}
+
 TEST_CASE("declared inputs override the model's") {
   GraphBuilder g;
   g.input("x", {1, 3, 224, 224}).node("Relu", {"x"}, {"y"}).output("y");

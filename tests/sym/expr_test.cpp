@@ -139,6 +139,13 @@ TEST_CASE("symbols") {
   CHECK_FALSE(s.find_symbol("M").has_value());
   Expr odd = s.symbol("batch size`\\", SymbolKind::Dim);
   CHECK(print(s, s.add(odd, n)) == "N + `batch size\\`\\\\`");
+  Expr lines = s.symbol("two\nlines\t", SymbolKind::Dim);
+  CHECK(print(s, lines) == "`two\\nlines\\x09`");
+  CHECK(*parse(s, print(s, lines), false) == lines);
+  // What the compiler calls by a name of the model's is another symbol.
+  Expr taken = s.symbol("called.0.1", SymbolKind::Dim), param = s.param("called.0.1");
+  CHECK(param != taken);
+  CHECK(s.param("called.0.1") == param);
   CHECK(*parse(s, print(s, s.add(odd, n)), false) == s.add(odd, n));
   Expr keyword = s.symbol("min", SymbolKind::Dim);
   CHECK(*parse(s, print(s, keyword), false) == keyword);

@@ -56,8 +56,7 @@ Result<graph::Graph> Importer::run() {
     add_inputs(scope);
     import_nodes({model_.graph().node().data(), static_cast<size_t>(model_.graph().node_size())}, scope);
     DLCB_TRY(unsupported_report());
-    for (const auto& output : model_.graph().output())
-      graph_.add_output(output.name(), lookup(output.name(), scope, nullptr));
+    add_outputs(scope);
     return std::move(graph_);
   } catch (Refusal& refusal) {
     if (refusal.diagnostic.where.file.empty()) refusal.diagnostic.where.file = graph_.file;

@@ -59,7 +59,9 @@ class Importer {
   std::vector<sym::Expr> model_dims(const dlcb::onnx::ValueInfoProto& info);
   std::vector<sym::Expr> declared_dims(const DeclaredInput& input);
   sym::Expr named_dim(const std::string& name);
+  sym::Expr unnamed_dim(const std::string& input, int axis);
   void check_declared_names();
+  void add_outputs(Scope& scope);
 
   // Bodies and nodes (importer.cpp).
   int opset_of(std::span<const dlcb::onnx::OperatorSetIdProto* const> imports) const;
@@ -93,6 +95,7 @@ class Importer {
   const dlcb::onnx::ModelProto& model_;
   std::span<const DeclaredInput> declared_;
   graph::Graph graph_;
+  std::unordered_map<std::string, Expr> named_dims_;                        // of the model and the command line
   std::map<std::pair<std::string, std::string>, Unsupported> unsupported_;  // by operator and reason
 };
 

@@ -58,8 +58,9 @@ void Importer::check_declared_names() {
 }
 
 sym::Expr Importer::named_dim(const std::string& name) {
-  if (const auto known = graph_.sym().find_symbol(name)) return *known;
-  return graph_.sym().symbol(name, sym::SymbolKind::Dim);
+  const auto [at, is_new] = named_dims_.try_emplace(name);
+  if (is_new) at->second = graph_.sym().fresh(name, sym::SymbolKind::Dim);
+  return at->second;
 }
 
 std::vector<sym::Expr> Importer::declared_dims(const DeclaredInput& input) {
@@ -88,9 +89,25 @@ std::vector<sym::Expr> Importer::model_dims(const ValueInfoProto& info) {
     else if (!is_placeholder(d.dim_param()))
       dims.push_back(named_dim(d.dim_param()));
     else
-      dims.push_back(graph_.sym().fresh(graph::dim_name(info.name(), axis), sym::SymbolKind::Dim));
+      dims.push_back(unnamed_dim(info.name(), axis));
   }
   return dims;
+}
+
+// A dim of its own, whatever the model's other dims are called.
+sym::Expr Importer::unnamed_dim(const std::string& input, int axis) {
+  std::string name = graph::dim_name(input, axis);
+  const auto taken = [&] {
+    for (const DeclaredInput& d : declared_)
+      for (const DeclaredDim& dim : d.dims)
+        if (dim.name == name) return true;
+    for (const ValueInfoProto& info : model_.graph().input())
+      for (const TensorShapeProto::Dimension& d : info.type().tensor_type().shape().dim())
+        if (d.dim_param() == name) return true;
+    return false;
+  };
+  while (taken()) name += '_';
+  return graph_.sym().fresh(name, sym::SymbolKind::Dim);
 }
 
 void Importer::add_input(const ValueInfoProto& info, Scope& scope) {
@@ -113,6 +130,8 @@ void Importer::add_input(const ValueInfoProto& info, Scope& scope) {
   if (!declared && !type.tensor_type().has_shape())
     throw Refusal{diag(DiagKind::UnknownShape, {info.name(), "the model does not state its rank"}, where)};
   auto dims = declared ? declared_dims(*declared) : model_dims(info);
+  if (dims.size() > graph::kMaxRank)
+    throw Refusal{diag(DiagKind::RankMismatch, {graph::rank_text(dims.size())}, where)};
   if (!scope.values.emplace(info.name(), ValueId{}).second)
     throw Refusal{diag(DiagKind::MalformedModel, {fmt::format("two inputs are named '{}'", info.name())}, where)};
   scope.values[info.name()] = graph_.add_input(info.name(), dtype, std::move(dims));

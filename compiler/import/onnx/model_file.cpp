@@ -20,6 +20,10 @@ graph::Constant owned(std::vector<std::byte> bytes) {
   return {{owner->data(), owner->size()}, owner};
 }
 
+// A sparse tensor is stored densely. A few bytes of file must not claim gigabytes of memory, so a dense form beyond the
+// first limit must have a share of the file that befits it.
+constexpr uint64_t kMaxSparseBytes = uint64_t{1} << 26, kMaxSparseGrowth = 256;
+
 // Typed data fields hold narrower types in wider ones (bool, fp16 bits and int8 in int32_data, uint32 in uint64_data).
 template <class Element, class Field>
 std::vector<std::byte> narrowed(const Field& field) {
@@ -194,6 +198,9 @@ Result<TensorData> ModelFile::read(const TensorProto& t, const std::string& name
     return std::move(dtype.error());
   }
   TensorData out{*dtype, {t.dims().begin(), t.dims().end()}, {}};
+  if (out.dims.size() > graph::kMaxRank)
+    return diag(DiagKind::RankMismatch, {graph::rank_text(out.dims.size())},
+                {path_, "", "", fmt::format("tensor '{}'", name)});
   const auto bytes = byte_size(out.dims, *dtype);
   if (!bytes) return diag(DiagKind::BadTensor, {name, "has dims that are negative or too large"}, {path_, "", "", ""});
   if (t.data_location() == TensorProto::EXTERNAL) {
@@ -216,7 +223,9 @@ Result<TensorData> ModelFile::read(const SparseTensorProto& t, const std::string
   TensorData out{values.dtype, {t.dims().begin(), t.dims().end()}, {}};
   const auto bad = [&](const char* why) { return diag(DiagKind::BadTensor, {name, why}, {path_, "", "", ""}); };
   const auto bytes = byte_size(out.dims, out.dtype);
-  if (!bytes || *bytes > uint64_t{1} << 34) return bad("has dims that are negative or too large");
+  if (!bytes) return bad("has dims that are negative or too large");
+  if (*bytes > std::max(kMaxSparseBytes, values.data.bytes.size() * kMaxSparseGrowth))
+    return bad("is sparse and would be too large when dense");
   const size_t rank = out.dims.size(), size = size_of(out.dtype), count = values.data.bytes.size() / size;
   const bool linear = indices.dims.size() == 1;
   if (indices.dtype != DType::I64 || indices.data.bytes.size() != count * 8 * (linear ? 1 : rank))

@@ -167,12 +167,15 @@ Result<Definition> build_concat(DefineContext& ctx) {
 Result<Definition> build_pad(DefineContext& ctx) {
   const std::string mode = ctx.attrs.text("mode", "constant");
   const std::string_view text =
-      mode == "constant"  ? "out[i..] = x[i - lo | value] where x is [h..]; i = #h + lo + hi"
-      : mode == "edge"    ? "out[i..] = x[min(max(i - lo, 0), #h - 1)] where x is [h..]; i = #h + lo + hi"
-      : mode == "wrap"    ? "out[i..] = x[(i - lo) % #h] where x is [h..]; i = #h + lo + hi"
+      mode == "constant" ? "out[i..] = x[i - lo | value] where x is [h..]; i = #h + lo + hi"
+      : mode == "edge"   ? "out[i..] = x[min(max(i - lo, 0), #h - 1)] where x is [h..]; i = #h + lo + hi"
+      : mode == "wrap" ? "out[i..] = x[max(0 - lo, 0) + (i - max(lo, 0)) % (#h + min(lo, 0) + min(hi, 0))] where x is "
+                         "[h..]; i = #h + "
+                         "lo + hi"
       : mode == "reflect" ? "out[i..] = x[select(i < lo, lo - i, select(i - lo < #h, i - lo, 2 * (#h - 1) - (i - "
                             "lo)))] where x is [h..]; i = #h + lo + hi;"
-                            " require max(max(lo, hi), 0) < max(#h, 1) \"reflection must not reach beyond the tensor\""
+                            " require max(max(lo, hi), 0) < max(#h + min(lo, 0) + min(hi, 0), 1) \"reflection must not "
+                            "reach beyond the tensor\""
                           : "";
   if (text.empty()) return ctx.fail(DiagKind::BadAttribute, {"mode", "is '" + mode + "'"});
   DLCB_TRY(instantiate(ctx, text, ctx.attrs));
@@ -218,7 +221,7 @@ std::span<const OpDef> structure_ops() {
                  {"mode", "string?", "constant, edge, reflect or wrap", "constant"},
                  {"value", "float?", "for constant", "0"}},
        .build = build_pad,
-       .doc = "Extends every axis (ONNX Pad)."},
+       .doc = "Crops every axis where lo or hi is negative, then extends it (ONNX Pad)."},
       {.name = "tile",
        .operands = "x",
        .attrs = {{"repeats", "exprs", "per axis"}},

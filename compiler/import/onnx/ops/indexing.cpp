@@ -3,6 +3,7 @@
 
 #include "import/onnx/node_context.h"
 #include "import/onnx/ops/translators.h"
+#include "ops/arithmetic.h"
 
 namespace dlcb::importer::onnx {
 
@@ -20,13 +21,13 @@ void gather_nd(NodeContext& n) {
 // The off and on values are an operand; where they are constants they become attributes.
 void one_hot(NodeContext& n) {
   const ValueId indices = n.cast(n.in(0), DType::I64), values = n.in(2);
-  const auto known = n.constant_reals(values);
+  const auto known = n.constant_numbers(values);
   if (!known || known->size() != 2) n.unsupported("the values are not constants");
   ValueId depth_operand = n.in(1);
   if (is_float(n.dtype(depth_operand))) {
     const auto depth = n.constant_reals(depth_operand);
     if (!depth || depth->size() != 1) n.unsupported("the depth is a float that is not constant");
-    depth_operand = n.ints({n.lit(static_cast<int64_t>(depth->front()))});
+    depth_operand = n.ints({n.lit(ops::float_to_integer(DType::I64, depth->front()))});
   }
   const Exprs depth = n.elements(depth_operand);
   if (depth.size() != 1) n.malformed("the depth has not exactly one element");

@@ -113,9 +113,9 @@ void pad(NodeContext& n) {
   const std::string mode = n.text("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
     n.bad_attribute("mode", fmt::format("is '{}'", mode));
-  double value = n.real("value", 0);
+  ops::AttrValue value = n.real("value", 0);
   if (n.has(2)) {
-    const auto known = n.constant_reals(n.in(2));
+    const auto known = n.constant_numbers(n.in(2));
     if (!known || known->size() != 1) n.unsupported("the padding value is not a constant");
     value = known->front();
   }
@@ -167,7 +167,7 @@ void center_crop_pad(NodeContext& n) {
     lo[axis] = s.sub(s.floordiv(s.max(n.lit(0), missing), n.lit(2)), crop_before);
     hi[axis] = s.sub(missing, lo[axis]);
   }
-  n.out(0, n.pad(x, lo, hi, "constant", 0));
+  n.out(0, n.pad(x, lo, hi, "constant", 0.0));
 }
 
 void trilu(NodeContext& n) {

@@ -25,11 +25,11 @@ std::pair<double, double> range_of(NodeContext& n, DType t) {
 
 // A scale or zero point per tensor, per entry of an axis, or per block of an axis, lined up with x.
 ValueId aligned(NodeContext& n, ValueId v, ValueId x) {
-  if (n.rank(v) == 0) return v;
-  const int axis = n.axis_of(n.integer("axis", 1), std::max(1, n.rank(x)));
-  if (n.rank(v) == 1 && n.integer("block_size", 0) == 0)
-    return n.literal(n.dim(v, 0)) == 1 ? n.reshape(v, {}) : n.pad_rank_right(v, n.rank(x) - axis);
   const int64_t block = n.integer("block_size", 0);
+  if (n.rank(v) == 0) return v;
+  if (n.rank(v) == 1 && block == 0 && n.literal(n.dim(v, 0)) == 1) return n.reshape(v, {});  // whatever the axis
+  const int axis = n.axis_of(n.integer("axis", 1), std::max(1, n.rank(x)));
+  if (n.rank(v) == 1 && block == 0) return n.pad_rank_right(v, n.rank(x) - axis);
   if (block < 1 || n.rank(v) != n.rank(x)) n.malformed("the scale fits neither an axis nor blocks");
   Exprs wide = n.dims(v), flat = n.dims(v);
   wide.insert(wide.begin() + axis + 1, n.lit(block));
@@ -77,14 +77,17 @@ void dynamic_quantize_linear(NodeContext& n) {
 
 namespace {
 
+// One element in a vector means the same as a scalar.
+ValueId scalar_if_single(NodeContext& n, ValueId v) {
+  return n.rank(v) == 1 && n.literal(n.dim(v, 0)) == 1 ? n.reshape(v, {}) : v;
+}
+
 // Integer operands without their zero points, exact in i32. a's may be per row, b's per column.
 ValueId centred(NodeContext& n, int input, int zero_input) {
   const ValueId x = n.cast(n.in(input), DType::I32);
   if (!n.has(zero_input)) return x;
-  const ValueId zero = n.cast(n.in(zero_input), DType::I32);
-  if (n.rank(zero) != 1 || n.literal(n.dim(zero, 0)) == 1)
-    return n.sub(x, n.rank(zero) == 1 ? n.reshape(zero, {}) : zero);
-  return n.sub(x, input == 0 ? n.unsqueeze(zero, {1}) : zero);
+  const ValueId zero = scalar_if_single(n, n.cast(n.in(zero_input), DType::I32));
+  return n.sub(x, n.rank(zero) == 1 && input == 0 ? n.unsqueeze(zero, {1}) : zero);
 }
 
 ops::Attrs conv_attrs(NodeContext& n, ValueId x, ValueId w) {
@@ -99,16 +102,16 @@ ops::Attrs conv_attrs(NodeContext& n, ValueId x, ValueId w) {
 ValueId requantized(NodeContext& n, ValueId sums, ValueId factor, int zero_input) {
   const DType to = n.dtype(n.in(zero_input));
   const auto [low, high] = range_of(n, to);
-  const ValueId y =
-      n.add(n.unary("round", n.mul(n.cast(sums, DType::F32), factor)), n.cast(n.in(zero_input), DType::F32));
+  const ValueId y = n.add(n.unary("round", n.mul(n.cast(sums, DType::F32), factor)),
+                          n.cast(scalar_if_single(n, n.in(zero_input)), DType::F32));
   return n.cast(n.op("clip", {y}, {{"min", low}, {"max", high}}), to);
 }
 
 // scale of a times scale of b over the result's, the second lined up with the result's axis 1 when it is per channel.
 ValueId factor_of(NodeContext& n, int a, int b, int y, int rank) {
   const auto scale = [&](int input) {
-    const ValueId v = n.cast(n.in(input), DType::F32);
-    return n.rank(v) == 1 ? (n.literal(n.dim(v, 0)) == 1 ? n.reshape(v, {}) : n.pad_rank_right(v, rank)) : v;
+    const ValueId v = scalar_if_single(n, n.cast(n.in(input), DType::F32));
+    return n.rank(v) == 1 ? n.pad_rank_right(v, rank) : v;
   };
   return n.div(n.mul(scale(a), scale(b)), scale(y));
 }

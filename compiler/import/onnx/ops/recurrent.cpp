@@ -14,44 +14,52 @@ namespace {
 
 constexpr int64_t kMaxSteps = 256;
 
+// An activation with its parameters.
+struct Activation {
+  std::string name;  // lower case
+  double alpha = 0, beta = 0;
+};
+
+struct ActivationKind {
+  std::string_view name;
+  std::optional<double> alpha, beta;  // what the activation takes, with the value when the model gives none
+};
+constexpr ActivationKind kActivations[] = {
+    {"affine", 1, 0},     {"elu", 1, {}},       {"hardsigmoid", 0.2f, 0.5}, {"leakyrelu", 0.01f, {}},
+    {"relu", {}, {}},     {"scaledtanh", 1, 1}, {"sigmoid", {}, {}},        {"softplus", {}, {}},
+    {"softsign", {}, {}}, {"tanh", {}, {}},     {"thresholdedrelu", 1, {}},
+};
+
 // What the steps of one direction need.
 struct Direction {
   ValueId input_part;      // [T, B, gates * H]: x W^T plus the input bias
   ValueId recurrent;       // R^T: [H, gates * H]
   ValueId recurrent_bias;  // [gates * H], or invalid
   ValueId peepholes;       // [3 H] (LSTM), or invalid
-  std::vector<std::string> activations;
-  std::vector<double> alpha, beta;
+  std::vector<Activation> activations;
   bool backward;
 };
 
 ValueId activate(NodeContext& n, const Direction& d, size_t which, ValueId x) {
-  std::string name = d.activations.at(which);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto value = [&](const std::vector<double>& list, double fallback) {
-    return which < list.size() ? list[which] : fallback;
-  };
-  if (name == "sigmoid" || name == "tanh" || name == "relu" || name == "softsign" || name == "softplus")
-    return n.unary(name, x);
-  if (name == "affine") return n.add(n.mul(x, value(d.alpha, 1)), value(d.beta, 0));
-  if (name == "leakyrelu") return n.op("leaky_relu", {x}, {{"alpha", value(d.alpha, 0.01f)}});
-  if (name == "thresholdedrelu") return n.op("thresholded_relu", {x}, {{"alpha", value(d.alpha, 1)}});
-  if (name == "scaledtanh") return n.mul(n.unary("tanh", n.mul(x, value(d.beta, 1))), value(d.alpha, 1));
-  if (name == "hardsigmoid")
-    return n.op("hard_sigmoid", {x}, {{"alpha", value(d.alpha, 0.2f)}, {"beta", value(d.beta, 0.5)}});
-  if (name == "elu") return n.op("elu", {x}, {{"alpha", value(d.alpha, 1)}});
-  n.unsupported(fmt::format("activation '{}'", d.activations[which]));
+  const Activation& f = d.activations.at(which);
+  if (f.name == "affine") return n.add(n.mul(x, f.alpha), f.beta);
+  if (f.name == "scaledtanh") return n.mul(n.unary("tanh", n.mul(x, f.beta)), f.alpha);
+  if (f.name == "leakyrelu") return n.op("leaky_relu", {x}, {{"alpha", f.alpha}});
+  if (f.name == "thresholdedrelu") return n.op("thresholded_relu", {x}, {{"alpha", f.alpha}});
+  if (f.name == "hardsigmoid") return n.op("hard_sigmoid", {x}, {{"alpha", f.alpha}, {"beta", f.beta}});
+  if (f.name == "elu") return n.op("elu", {x}, {{"alpha", f.alpha}});
+  return n.unary(f.name, x);
 }
 
 class Recurrent {
  public:
-  Recurrent(NodeContext& n, int64_t gates, std::vector<std::string> activations)
-      : n_(n), gates_(gates), defaults_(std::move(activations)) {
+  Recurrent(NodeContext& n, int64_t gates, std::vector<std::string> activations) : n_(n), gates_(gates) {
     const std::string direction = n.text("direction", "forward");
     if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
       n.bad_attribute("direction", fmt::format("is '{}'", direction));
     both_ = direction == "bidirectional";
     reverse_ = direction == "reverse";
+    choose_activations(activations);
     batch_first_ = n.integer("layout", 0) != 0;
     x_ = batch_first_ ? n.transpose(n.in(0), {1, 0, 2}) : n.in(0);
     if (n.rank(x_) != 3 || n.rank(n.in(2)) != 3) n.malformed("recurrent operators need operands of rank 3");
@@ -78,21 +86,8 @@ class Recurrent {
       out.recurrent_bias = n_.slice(bias, 0, n_.lit(gates_ * hidden_), n_.lit(gates_ * hidden_));
     }
     if (n_.has(7)) out.peepholes = part(7);
-    const size_t per = defaults_.size();
-    out.activations = defaults_;
-    if (const auto* a = n_.attribute("activations"); a && a->strings_size() > 0) {
-      if (static_cast<size_t>(a->strings_size()) != per * static_cast<size_t>(directions()))
-        n_.bad_attribute("activations", "has another number of entries than needed");
-      for (size_t i = 0; i < per; ++i)
-        out.activations[i] = a->strings(static_cast<int>(i + per * static_cast<size_t>(d)));
-    }
-    const auto share = [&](const char* name) {
-      const auto all = n_.reals(name);
-      const size_t from = std::min(all.size(), per * static_cast<size_t>(d));
-      return std::vector<double>(all.begin() + static_cast<long>(from), all.end());
-    };
-    out.alpha = share("activation_alpha");
-    out.beta = share("activation_beta");
+    const auto first = activations_.begin() + d * static_cast<int64_t>(activations_.size()) / directions();
+    out.activations.assign(first, first + static_cast<int64_t>(activations_.size()) / directions());
     out.backward = reverse_ || d == 1;
     return out;
   }
@@ -134,6 +129,33 @@ class Recurrent {
  private:
   ValueId row(ValueId x, int64_t d) { return n_.squeeze(n_.slice(x, 0, n_.lit(d), n_.lit(1)), {0}); }
 
+  // Those of all directions in turn. The values of activation_alpha are for the activations that take an alpha, in
+  // order; likewise beta.
+  void choose_activations(const std::vector<std::string>& defaults) {
+    std::vector<std::string> names;
+    for (int64_t d = 0; d < directions(); ++d) names.insert(names.end(), defaults.begin(), defaults.end());
+    if (const auto* a = n_.attribute("activations"); a && a->strings_size() > 0) {
+      if (static_cast<size_t>(a->strings_size()) != names.size())
+        n_.bad_attribute("activations", "has another number of entries than needed");
+      names.assign(a->strings().begin(), a->strings().end());
+    }
+    const std::vector<double> alphas = n_.reals("activation_alpha"), betas = n_.reals("activation_beta");
+    size_t next_alpha = 0, next_beta = 0;
+    const auto take = [](const std::vector<double>& given, size_t& next, std::optional<double> fallback) {
+      if (!fallback) return 0.0;
+      return next < given.size() ? given[next++] : *fallback;
+    };
+    for (const std::string& given : names) {
+      std::string name = given;
+      std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+      const auto* kind = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                      [&](const ActivationKind& k) { return k.name == name; });
+      if (kind == std::end(kActivations)) n_.unsupported(fmt::format("activation '{}'", given));
+      const double alpha = take(alphas, next_alpha, kind->alpha);
+      activations_.push_back({name, alpha, take(betas, next_beta, kind->beta)});
+    }
+  }
+
   // Lengths are accepted when they say that every sequence is whole.
   void check_lengths() {
     if (!n_.has(4)) return;
@@ -145,7 +167,7 @@ class Recurrent {
 
   NodeContext& n_;
   int64_t gates_;
-  std::vector<std::string> defaults_;
+  std::vector<Activation> activations_;
   bool both_ = false, reverse_ = false, batch_first_ = false;
   ValueId x_;
   int64_t steps_ = 0, hidden_ = 0;

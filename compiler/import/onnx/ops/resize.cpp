@@ -28,8 +28,9 @@ std::vector<int> listed_axes(NodeContext& n, size_t count) {
   return axes;
 }
 
-// One scale for all listed axes, so that none gets larger (or smaller) than its size.
-void keep_aspect_ratio(NodeContext& n, const std::vector<int>& axes, Exprs& sizes, bool not_larger) {
+// One scale for all listed axes, so that none gets larger (or smaller) than its size. Positions follow that scale and
+// not the rounded sizes.
+void keep_aspect_ratio(NodeContext& n, const std::vector<int>& axes, Exprs& sizes, bool not_larger, ops::Attrs& attrs) {
   double scale = 0;
   for (const int axis : axes) {
     const auto size = n.literal(sizes[static_cast<size_t>(axis)]), in = n.literal(n.dim(n.in(0), axis));
@@ -37,9 +38,13 @@ void keep_aspect_ratio(NodeContext& n, const std::vector<int>& axes, Exprs& size
     const double s = static_cast<double>(*size) / static_cast<double>(*in);
     scale = scale == 0 ? s : not_larger ? std::min(scale, s) : std::max(scale, s);
   }
-  for (const int axis : axes)
-    sizes[static_cast<size_t>(axis)] =
-        n.lit(static_cast<int64_t>(std::floor(scale * static_cast<double>(*n.literal(n.dim(n.in(0), axis))) + 0.5)));
+  std::vector<double> scales(sizes.size(), 1);
+  for (const int axis : axes) {
+    const auto in = static_cast<double>(*n.literal(n.dim(n.in(0), axis)));
+    sizes[static_cast<size_t>(axis)] = n.lit(static_cast<int64_t>(std::floor(scale * in + 0.5)));
+    scales[static_cast<size_t>(axis)] = scale;
+  }
+  attrs.set("scales", scales);
 }
 
 void set_extents(NodeContext& n, int scales_input, int sizes_input, ops::Attrs& attrs) {
@@ -60,7 +65,7 @@ void set_extents(NodeContext& n, int scales_input, int sizes_input, ops::Attrs& 
   const std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")
     n.bad_attribute("keep_aspect_ratio_policy", fmt::format("is '{}'", policy));
-  if (policy != "stretch") keep_aspect_ratio(n, axes, sizes, policy == "not_larger");
+  if (policy != "stretch") keep_aspect_ratio(n, axes, sizes, policy == "not_larger", attrs);
   attrs.set("sizes", sizes);
 }
 
@@ -85,14 +90,33 @@ std::string interpolation(NodeContext& n) {
 
 }  // namespace
 
+namespace {
+
+// Before opset 11 `nearest` takes the position's floor on axes that grow and its ceiling on those that shrink.
+ValueId resize_by_scales(NodeContext& n, const std::vector<double>& scales) {
+  ops::Attrs attrs{{"mode", interpolation(n)}, {"coordinate_transformation_mode", std::string("asymmetric")}};
+  const auto step = [&](ValueId x, const std::vector<double>& part, const char* rounding) {
+    if (std::all_of(part.begin(), part.end(), [](double s) { return s == 1; })) return x;
+    attrs.set("scales", part);
+    attrs.set("nearest_mode", std::string(rounding));
+    return n.op("resize", {x}, attrs);
+  };
+  if (attrs.text("mode") != "nearest") return step(n.in(0), scales, "floor");
+  std::vector<double> up = scales, down = scales;
+  for (double& s : up) s = s < 1 ? 1 : s;
+  for (double& s : down) s = s < 1 ? s : 1;
+  return step(step(n.in(0), up, "floor"), down, "ceil");
+}
+
+}  // namespace
+
 void resize(NodeContext& n) {
-  ops::Attrs attrs{{"mode", interpolation(n)}};
   if (n.opset() < 11) {
-    attrs.set("coordinate_transformation_mode", std::string("asymmetric"));
-    attrs.set("nearest_mode", std::string("floor"));
-    set_extents(n, 1, 2, attrs);
-    return n.out(0, n.op("resize", {n.in(0)}, std::move(attrs)));
+    std::vector<double> scales = constant_operand(n, 1, "scales");
+    listed_axes(n, scales.size());
+    return n.out(0, resize_by_scales(n, scales));
   }
+  ops::Attrs attrs{{"mode", interpolation(n)}};
   if (n.integer("antialias", 0)) n.unsupported("antialias");
   const std::string transform = n.text("coordinate_transformation_mode", "half_pixel");
   attrs.set("coordinate_transformation_mode", transform);
@@ -108,11 +132,8 @@ void resize(NodeContext& n) {
 void upsample(NodeContext& n) {
   if (n.opset() > 9) n.unsupported("Upsample was removed in opset 10");
   const std::vector<double> scales = n.has(1) ? constant_operand(n, 1, "scales") : n.reals("scales");
-  n.out(0, n.op("resize", {n.in(0)},
-                {{"mode", interpolation(n)},
-                 {"coordinate_transformation_mode", std::string("asymmetric")},
-                 {"nearest_mode", std::string("floor")},
-                 {"scales", scales}}));
+  listed_axes(n, scales.size());
+  n.out(0, resize_by_scales(n, scales));
 }
 
 }  // namespace dlcb::importer::onnx

@@ -72,7 +72,9 @@ std::optional<Expr> scalar_expr(NodeContext& n, ValueId v) {
     if (e.size() != 1) n.malformed("a scalar operand has not exactly one element");
     return e[0];
   }
-  if (const auto reals = n.constant_reals(v); reals && reals->size() == 1 && std::floor((*reals)[0]) == (*reals)[0])
+  constexpr double kExact = 9007199254740992;  // 2^53: from here on a float says little about an integer
+  if (const auto reals = n.constant_reals(v);
+      reals && reals->size() == 1 && std::floor((*reals)[0]) == (*reals)[0] && std::fabs((*reals)[0]) < kExact)
     return n.lit(static_cast<int64_t>((*reals)[0]));
   const graph::NodeId producer = n.graph().value(v).producer;
   if (!producer.valid() || n.graph().node(producer).op->name != "cast") return std::nullopt;
@@ -120,17 +122,35 @@ void constant_of_shape(NodeContext& n) {
   n.out(0, n.broadcast_to(n.constant(t.dtype, {}, t.data), shape));
 }
 
+namespace {
+
+constexpr double kMaxRange = 1e9;  // elements of a Range of literals
+
+// The number of elements of a Range. Literals may lie so far apart that their difference is no int64.
+Expr range_extent(NodeContext& n, Expr start, Expr limit, int64_t step) {
+  sym::Store& s = n.sym();
+  const auto a = n.literal(start), b = n.literal(limit);
+  if (a && b) {
+    const __int128 span = step > 0 ? __int128{*b} - *a : __int128{*a} - *b, stride = step > 0 ? step : -__int128{step};
+    const __int128 extent = span <= 0 ? 0 : (span + stride - 1) / stride;
+    if (extent > static_cast<int64_t>(kMaxRange)) n.malformed("Range has too many elements");
+    return n.lit(static_cast<int64_t>(extent));
+  }
+  if (step == INT64_MIN) n.unsupported("a Range with a step of -2^63");
+  return s.max(n.lit(0), s.ceildiv(step > 0 ? s.sub(limit, start) : s.sub(start, limit), n.lit(std::abs(step))));
+}
+
+}  // namespace
+
 // start, start + delta, ... before limit.
 void range(NodeContext& n) {
-  sym::Store& s = n.sym();
   const DType t = n.dtype(n.in(0));
   const auto start = scalar_expr(n, n.in(0)), limit = scalar_expr(n, n.in(1)), delta = scalar_expr(n, n.in(2));
   if (start && limit && delta) {
     const auto step = n.literal(*delta);
     if (!step) n.unsupported("the step of Range is not a constant");
     if (*step == 0) n.malformed("the step of Range is 0");
-    const Expr span = *step > 0 ? s.sub(*limit, *start) : s.sub(*start, *limit);
-    const Expr extent = s.max(n.lit(0), s.ceildiv(span, n.lit(std::abs(*step))));
+    const Expr extent = range_extent(n, *start, *limit, *step);
     if (is_integer(t)) return n.out(0, n.iota(*start, *step, extent, t));
     return n.out(0, n.cast(n.iota(*start, *step, extent, DType::I64), t));
   }
@@ -138,9 +158,9 @@ void range(NodeContext& n) {
   if (!a || !b || !d || a->size() != 1 || b->size() != 1 || d->size() != 1)
     n.unsupported("the operands of Range are floats that are not constant");
   const double count = std::ceil((b->front() - a->front()) / d->front());
-  if (!(count < 1e9)) n.malformed("the step of Range is 0");
-  const ValueId steps =
-      n.cast(n.iota(n.lit(0), 1, n.lit(std::max<int64_t>(0, static_cast<int64_t>(count))), DType::I64), t);
+  if (d->front() == 0) n.malformed("the step of Range is 0");
+  if (!(count < kMaxRange)) n.malformed("Range has too many elements");
+  const ValueId steps = n.cast(n.iota(n.lit(0), 1, n.lit(static_cast<int64_t>(std::max(0.0, count))), DType::I64), t);
   n.out(0, n.add(n.mul(steps, d->front()), a->front()));
 }
 
