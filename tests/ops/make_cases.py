@@ -171,6 +171,8 @@ def structure():
         p = f32(3, 4)
         case(f, "pad", [p], np.pad(p, ((1, 2), (0, 3)), mode=mode), mode, lo=E(1, 0), hi=E(2, 3), mode=mode)
     p = f32(3, 4)
+    for mode in ("wrap", "reflect"):
+        case(f, "pad", [p], np.pad(p[:-1, 1:], ((1, 0), (0, 2)), mode=mode), mode + "_crop", lo=E(1, -1), hi=E(-1, 2), mode=mode)
     case(f, "pad", [p], np.pad(p[1:], ((0, 0), (2, 1)), constant_values=7), "crop", lo=E(-1, 2), hi=E(0, 1), value=7.0)
     case(f, "tile", [b], np.tile(b, (2, 3)), repeats=E(2, 3))
 
