@@ -163,6 +163,7 @@ void Importer::import_if(NodeContext& n, Scope& scope) {
       // torch's squeeze: If(dim == 1) Squeeze else Identity. No graph can serve both, so the first is what is compiled.
       n.require(condition, "the branches of If give different ranks, so only the one for a true condition is compiled",
                 0);
+      branch_chosen_ = true;
       n.out(i, x);
       continue;
     }

@@ -95,6 +95,7 @@ class Importer {
   const dlcb::onnx::ModelProto& model_;
   std::span<const DeclaredInput> declared_;
   graph::Graph graph_;
+  bool branch_chosen_ = false;  // dims are those of one branch of an If, which the model may not take
   std::unordered_map<std::string, Expr> named_dims_;                        // of the model and the command line
   std::map<std::pair<std::string, std::string>, Unsupported> unsupported_;  // by operator and reason
 };
