@@ -1,4 +1,4 @@
-// See eval.h. Everything goes through unsigned arithmetic where signed overflow would be undefined.
+// See eval.h. Signed overflow, which would be undefined, saturates.
 #include "bundle_format/eval.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ uint64_t u(int64_t v) { return static_cast<uint64_t>(v); }
 
 int64_t floor_div(int64_t a, int64_t b) {
   if (b == 0) return 0;
-  if (b == -1) return wrap(0 - u(a));  // INT64_MIN / -1 would trap
+  if (b == -1) return a == INT64_MIN ? INT64_MAX : -a;
   const int64_t q = a / b;
   return q - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
@@ -90,6 +90,24 @@ int64_t outside(const fb::Instr& in, const HostArgs& args) {
   }
 }
 
+// A size that overflows must not look small, or zero, to what checks it.
+int64_t limit_of(bool negative) { return negative ? INT64_MIN : INT64_MAX; }
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t r = 0;
+  return __builtin_add_overflow(a, b, &r) ? limit_of(a < 0) : r;
+}
+
+int64_t subtract(int64_t a, int64_t b) {
+  int64_t r = 0;
+  return __builtin_sub_overflow(a, b, &r) ? limit_of(a < 0) : r;
+}
+
+int64_t multiply(int64_t a, int64_t b) {
+  int64_t r = 0;
+  return __builtin_mul_overflow(a, b, &r) ? limit_of((a < 0) != (b < 0)) : r;
+}
+
 int64_t evaluate(const fb::Instr& in, std::span<const int64_t> r) {
   const int64_t a = r[in.a()];
   switch (in.op()) {
@@ -109,11 +127,11 @@ int64_t evaluate(const fb::Instr& in, std::span<const int64_t> r) {
   const int64_t b = r[in.b()];
   switch (in.op()) {
     case fb::Op::Add:
-      return wrap(u(a) + u(b));
+      return add(a, b);
     case fb::Op::Sub:
-      return wrap(u(a) - u(b));
+      return subtract(a, b);
     case fb::Op::Mul:
-      return wrap(u(a) * u(b));
+      return multiply(a, b);
     case fb::Op::FloorDiv:
       return floor_div(a, b);
     case fb::Op::Mod:

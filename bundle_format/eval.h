@@ -1,5 +1,5 @@
 // The host program's meaning: integer code that turns input dims into everything a launch needs. One interpreter serves
-// the stub (per call) and the inspector (--eval, on a machine with no device). It cannot trap: 64-bit arithmetic wraps,
+// the stub (per call) and the inspector (--eval, on a machine with no device). It cannot trap: 64-bit arithmetic saturates,
 // division by zero gives 0, elements that an input does not have read as 0.
 #pragma once
 #include <cstdint>

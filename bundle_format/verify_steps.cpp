@@ -83,6 +83,7 @@ class StepChecker {
           DLCB_BUNDLE_TRY(buffer(arg.ref()));
           break;
         case fb::ArgKind::I32:
+        case fb::ArgKind::U32:
         case fb::ArgKind::I64: {
           const bool is_bool = arg.ref() < registers_.types.size() && registers_.types[arg.ref()] == fb::RegType::Bool;
           DLCB_BUNDLE_TRY(reg(arg.ref(), is_bool ? fb::RegType::Bool : fb::RegType::I64));

@@ -33,7 +33,7 @@ std::string tensor_text(const graph::Graph& g, ops::ValueId v, const std::string
   return text + "]";
 }
 
-// All size limits of kernels as one guard: they say the same thing of many tensors.
+// All size limits of kernels as one guard: they say the same thing of many tensors and loops.
 void add_size_limit(PipelineState& s) {
   std::set<sym::Expr> limits;
   for (const plan::PlannedStep& step : s.planned) {
@@ -49,7 +49,7 @@ void add_size_limit(PipelineState& s) {
   shape::Guard guard;
   guard.kind = shape::GuardKind::SizeLimit;
   guard.condition = all;
-  guard.text = "every tensor has fewer than 2^31 - 2^16 elements";
+  guard.text = "every tensor and every kernel's loop has fewer than 2^31 - 2^16 elements";
   guard.why = "kernels index with 32 bits";
   s.guards.push_back(std::move(guard));
 }

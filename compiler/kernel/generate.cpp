@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernel/contraction.h"
+#include "kernel/limits.h"
 #include "kernel/reductions.h"
 #include "kernel/transpose.h"
 
@@ -81,15 +82,21 @@ bool is_thin(Lowered& region, const Contraction& c) {
          region.facts.bounds(extent_of(region.sym, c.columns)).hi <= kThin;
 }
 
-Kernel reduce(Lowered& region, const Reductions& r, const GenerateOptions& options) {
+using Spaces = std::vector<std::vector<Loop>>;  // see add_limits()
+
+Kernel reduce(Lowered& region, const Reductions& r, const GenerateOptions& options, Spaces& spaces) {
+  spaces = {r.kept, r.reduced};
   std::vector<Expr> symbols;
   for (const Loop& l : r.reduced) symbols.push_back(l.symbol);
   for (const Reduction& one : r.all) region.set_operand(one.node, one.operand, symbols);
-  return r.along_rows ? generate_row_reduce(region, r, options) : generate_column_reduce(region, r, options);
+  Kernel kernel = r.along_rows ? generate_row_reduce(region, r, options) : generate_column_reduce(region, r, options);
+  skip_empty_outputs(region, kernel);
+  return kernel;
 }
 
-Kernel pointwise(Lowered& region, const Choice& c, const GenerateOptions& options) {
+Kernel pointwise(Lowered& region, const Choice& c, const GenerateOptions& options, Spaces& spaces) {
   std::vector<Loop> loops = loops_of(c.region.outputs[c.largest]);
+  spaces = {loops};
   region.collapse(loops);
   if (c.schedule == Schedule::Transpose) {
     if (auto turn = find_turn(region, loops)) return generate_transpose(region, *turn, options);
@@ -97,13 +104,16 @@ Kernel pointwise(Lowered& region, const Choice& c, const GenerateOptions& option
   return generate_pointwise(region, std::move(loops), options);
 }
 
-Kernel write(Lowered& region, const Choice& c, const GenerateOptions& options) {
-  if (c.reductions) return reduce(region, *c.reductions, options);
-  if (!c.contraction.valid()) return pointwise(region, c, options);
+Kernel write(Lowered& region, const Choice& c, const GenerateOptions& options, Spaces& spaces) {
+  if (c.reductions) return reduce(region, *c.reductions, options, spaces);
+  if (!c.contraction.valid()) return pointwise(region, c, options, spaces);
   std::optional<Contraction> product = find_contraction(region, c.contraction);
-  if (product && !is_thin(region, *product)) return generate_contraction(region, *product, options);
-  if (auto r = find_reductions(region.scalars, region.facts, c.region, 0)) return reduce(region, *r, options);
-  return pointwise(region, c, options);
+  if (product && !is_thin(region, *product)) {
+    spaces = {product->batch, product->rows, product->columns, product->summed};
+    return generate_contraction(region, *product, options);
+  }
+  if (auto r = find_reductions(region.scalars, region.facts, c.region, 0)) return reduce(region, *r, options, spaces);
+  return pointwise(region, c, options, spaces);
 }
 
 }  // namespace
@@ -117,10 +127,11 @@ Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, cons
   Choice c = choose(scalars, facts, region);
   DLCB_CHECK(c.schedule != Schedule::None, "no schedule for region " + region.name);
   Lowered lowered(scalars, facts, c.region);
-  Kernel kernel = write(lowered, c, options);
+  Spaces spaces;
+  Kernel kernel = write(lowered, c, options, spaces);
   kernel.schedule = c.schedule;
   close_variants(scalars.sym(), kernel);
-  add_limits(lowered, kernel);
+  add_limits(lowered, spaces, kernel);
   return kernel;
 }
 

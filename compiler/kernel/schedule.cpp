@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "base/hash.h"
-#include "fuse/address.h"
 
 namespace dlcb::kernel {
 
@@ -196,18 +195,6 @@ void close_variants(sym::Store& sym, Kernel& kernel) {
 
 bool complete(Lowered& region, const Kernel& kernel) {
   return !kernel.variants.empty() && region.facts.proves(kernel.variants.back().when);
-}
-
-void add_limits(Lowered& region, Kernel& kernel) {
-  sym::Store& sym = region.sym;
-  const Expr limit = sym.constant((int64_t{1} << 31) - (1 << 16));
-  auto add = [&](const Tensor& t) {
-    Expr fits = sym.lt(fuse::element_count(sym, t.dims), limit);
-    if (region.facts.proves(fits) || std::ranges::find(kernel.limits, fits) != kernel.limits.end()) return;
-    kernel.limits.push_back(fits);
-  };
-  for (const Tensor& t : region.region.inputs) add(t);
-  for (const Output& o : region.region.outputs) add(o.tensor);
 }
 
 }  // namespace dlcb::kernel

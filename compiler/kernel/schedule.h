@@ -53,7 +53,4 @@ void close_variants(sym::Store& sym, Kernel& kernel);
 // True if a variant that surely applies is already there: no further one can be chosen.
 bool complete(Lowered& region, const Kernel& kernel);
 
-// Every tensor must be addressable with i32 offsets.
-void add_limits(Lowered& region, Kernel& kernel);
-
 }  // namespace dlcb::kernel

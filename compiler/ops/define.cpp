@@ -163,6 +163,12 @@ sym::Expr DefineContext::gathered(Scalar integer, sym::Expr dim) {
   return proves(sym.lt(raw, dim)) ? e : sym.min(e, last);
 }
 
+void DefineContext::require_gatherable(sym::Expr dim, std::span<const sym::Expr> index_dims, int operand, int axis) {
+  sym::Expr some = sym.le(constant(1), dim);
+  for (sym::Expr d : index_dims) some = sym.logical_or(some, sym.eq(d, constant(0)));
+  require(some, "indices need a dim to index that is not empty", operand, axis);
+}
+
 namespace {
 
 bool matches(const AttrValue& value, std::string_view type) {

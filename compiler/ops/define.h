@@ -71,6 +71,8 @@ class DefineContext {
   // its nearest element, because a wrong index must not read foreign memory. Recorded, for a caller that knows the
   // data.
   sym::Expr gathered(Scalar integer, sym::Expr dim);
+  // An empty dim has no nearest element: it may only be gathered from where there are no indices.
+  void require_gatherable(sym::Expr dim, std::span<const sym::Expr> index_dims, int operand, int axis);
 
  private:
   const sym::Facts* base_facts_;

@@ -138,7 +138,6 @@ class Instance final : public notation::Layout {
   Result<Value> load(const Node& n, int) {
     const int operand = ctx_.position(n.text);
     DLCB_CHECK(operand >= 0, "absent operand loaded: " + n.text);
-    const auto dims = ctx_.dims(operand);
     int flexible = ctx_.rank(operand);
     for (const Axis& a : n.axes)
       if (!(a.broadcast && a.group)) flexible -= length_of(a);
@@ -150,7 +149,7 @@ class Instance final : public notation::Layout {
       const int here = a.broadcast && a.group ? flexible : full;
       for (int j = full - here; j < full; ++j) {
         positions_ = full;  // a load inside a coordinate sets its own
-        DLCB_ASSIGN(Expr c, coordinate(a, groups.empty() ? kNoGroup : j, dims[coords.size()]));
+        DLCB_ASSIGN(Expr c, coordinate(a, groups.empty() ? kNoGroup : j, operand, coords.size()));
         coords.push_back(c);
       }
     }
@@ -159,11 +158,13 @@ class Instance final : public notation::Layout {
     return element(ctx_.load_or(operand, std::move(coords), to_element(outside, ctx_.operands[operand].dtype)));
   }
 
-  Result<Expr> coordinate(const Axis& a, int j, Expr dim) {
+  Result<Expr> coordinate(const Axis& a, int j, int operand, size_t axis) {
+    const Expr dim = ctx_.dims(operand)[axis];
     if (a.expr.kind == Node::Load) {
       DLCB_ASSIGN(Value v, eval(a.expr, kNoGroup));
       if (is_float(ctx_.scalars.dtype(v.element)))
         return ctx_.fail(DiagKind::UnsupportedType, {"float (as an index)"}, ctx_.position(a.expr.text));
+      ctx_.require_gatherable(dim, ctx_.dims(ctx_.position(a.expr.text)), operand, static_cast<int>(axis));
       return ctx_.gathered(v.element, dim);
     }
     DLCB_ASSIGN(Expr e, eval_integer(a.expr, j));

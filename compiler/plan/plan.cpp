@@ -221,10 +221,10 @@ std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint3
           variant->args.emplace_back(fb::ArgKind::I64, host_.integer(a.value));
           break;
         case kernel::Arg::MagicMul:
-          variant->args.emplace_back(fb::ArgKind::I32, host_.magic_mul(a.value));
+          variant->args.emplace_back(fb::ArgKind::U32, host_.magic_mul(a.value));
           break;
         case kernel::Arg::MagicShift:
-          variant->args.emplace_back(fb::ArgKind::I32, host_.magic_shift(a.value));
+          variant->args.emplace_back(fb::ArgKind::U32, host_.magic_shift(a.value));
           break;
       }
     }

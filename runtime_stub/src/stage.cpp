@@ -195,8 +195,9 @@ class Resolver {
       std::memcpy(&bits, &f, sizeof bits);
       *slot = bits;
     }
-    if (arg.kind() != fb::ArgKind::I32) return {};
-    if (value < INT32_MIN || value > UINT32_MAX)
+    const bool is_signed = arg.kind() == fb::ArgKind::I32;
+    if (!is_signed && arg.kind() != fb::ArgKind::U32) return {};
+    if (value < (is_signed ? INT32_MIN : 0) || value > (is_signed ? INT32_MAX : UINT32_MAX))
       return {DLCB_INPUT_REFUSED, model_.region_text(l.region()) + " needs the value " + std::to_string(value) +
                                       ", which does not fit 32 bits"};
     *slot = static_cast<uint32_t>(value);

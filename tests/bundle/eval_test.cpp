@@ -44,18 +44,32 @@ int64_t scaled(fb::Op op, int64_t a, double scale) {
 
 }  // namespace
 
-TEST_CASE("integer operations wrap and never trap") {
+TEST_CASE("integer operations saturate and never trap") {
   struct Row {
     fb::Op op;
     int64_t a, b, result;
   };
   const Row rows[] = {
-      {fb::Op::Add, kHigh, 1, kLow}, {fb::Op::Sub, kLow, 1, kHigh}, {fb::Op::Mul, kLow, -1, kLow},
-      {fb::Op::FloorDiv, 7, 2, 3},   {fb::Op::FloorDiv, -7, 2, -4}, {fb::Op::FloorDiv, 7, -2, -4},
-      {fb::Op::FloorDiv, -7, -2, 3}, {fb::Op::FloorDiv, 5, 0, 0},   {fb::Op::FloorDiv, kLow, -1, kLow},
-      {fb::Op::Mod, 7, 2, 1},        {fb::Op::Mod, -7, 2, 1},       {fb::Op::Mod, 7, -2, -1},
-      {fb::Op::Mod, 5, 0, 0},        {fb::Op::Mod, kLow, -1, 0},    {fb::Op::Min, -1, 1, -1},
-      {fb::Op::Max, -1, 1, 1},       {fb::Op::Eq, 2, 2, 1},         {fb::Op::Lt, 2, 2, 0},
+      {fb::Op::Add, kHigh, 1, kHigh},
+      {fb::Op::Sub, kLow, 1, kLow},
+      {fb::Op::Mul, kLow, -1, kHigh},
+      {fb::Op::Mul, int64_t{1} << 32, int64_t{1} << 32, kHigh},
+      {fb::Op::Mul, int64_t{1} << 40, -kHigh, kLow},
+      {fb::Op::FloorDiv, 7, 2, 3},
+      {fb::Op::FloorDiv, -7, 2, -4},
+      {fb::Op::FloorDiv, 7, -2, -4},
+      {fb::Op::FloorDiv, -7, -2, 3},
+      {fb::Op::FloorDiv, 5, 0, 0},
+      {fb::Op::FloorDiv, kLow, -1, kHigh},
+      {fb::Op::Mod, 7, 2, 1},
+      {fb::Op::Mod, -7, 2, 1},
+      {fb::Op::Mod, 7, -2, -1},
+      {fb::Op::Mod, 5, 0, 0},
+      {fb::Op::Mod, kLow, -1, 0},
+      {fb::Op::Min, -1, 1, -1},
+      {fb::Op::Max, -1, 1, 1},
+      {fb::Op::Eq, 2, 2, 1},
+      {fb::Op::Lt, 2, 2, 0},
       {fb::Op::Le, 2, 2, 1},
   };
   for (const Row& row : rows) {

@@ -45,6 +45,13 @@ TEST_CASE_METHOD(Fixture, "a letter used twice is an equality") {
   CHECK(d.requirements[0].axis == 0);
 }
 
+TEST_CASE_METHOD(Fixture, "what is gathered from is not empty where there are indices") {
+  CHECK(requirements(make("gather", {value(0, {n, h}), value(1, {m}, DType::I64)})) == "M == 0 or 1 <= N");
+  CHECK(requirements(make("gather_elements", {value(0, {n, c(3)}), value(1, {m, c(3)}, DType::I64)})) == "M == 0 or 1 <= N");
+  CHECK(requirements(make("gather_nd", {value(0, {n, h}), value(1, {m, c(1)}, DType::I64)})) == "M == 0 or 1 <= N");
+  CHECK(requirements(make("gather", {value(0, {c(5), h}), value(1, {m}, DType::I64)})).empty());
+}
+
 TEST_CASE_METHOD(Fixture, "an undecided broadcast is one kernel") {
   const Definition d = make("add", {value(0, {n, c(3)}), value(1, {m, c(1)})});
   CHECK(dims(d) == "select(N == 1, M, N), 3");

@@ -132,18 +132,36 @@ TEST_CASE("strides of row-major order, and of dims that do not matter, are accep
 }
 
 TEST_CASE("sizes that do not fit a kernel's 32-bit parameter are refused") {
-  ProgramBuilder b;
-  const uint32_t n = b.dim(0, 0), huge = b.i64(int64_t{1} << 32), one = b.i64(1);
-  b.input("x", 0, {{n, "N"}});
-  b.output("y", 0, {{n, "N"}}, n);
-  auto launch = b.launch(b.entry("k"), one, {}, {});
-  launch->variants[0]->args.push_back(fb::Arg(fb::ArgKind::I32, b.op(fb::Op::Mul, n, huge)));
-  b.step(std::move(*launch));
-  Harness h;
-  REQUIRE_FALSE(h.load(b));
-  const auto x = floats({2}, 0);
-  Empty y(1);
-  const rt::Error error = h.context()->invoke({&x.dl, 1}, {&y.dl, 1}, nullptr);
-  CHECK(error.status == DLCB_INPUT_REFUSED);
-  CHECK(error.message == "kernel 0 needs the value 8589934592, which does not fit 32 bits");
+  struct Row {
+    fb::ArgKind kind;
+    int64_t value;
+    bool fits;
+  };
+  const Row rows[] = {
+      {fb::ArgKind::I32, (int64_t{1} << 31) - 1, true},
+      {fb::ArgKind::I32, int64_t{1} << 31, false},
+      {fb::ArgKind::I32, -(int64_t{1} << 31), true},
+      {fb::ArgKind::I32, 2500000000, false},
+      {fb::ArgKind::U32, (int64_t{1} << 32) - 1, true},
+      {fb::ArgKind::U32, int64_t{1} << 32, false},
+      {fb::ArgKind::U32, -1, false},
+  };
+  for (const Row& row : rows) {
+    ProgramBuilder b;
+    const uint32_t n = b.dim(0, 0), one = b.i64(1), value = b.i64(row.value);
+    b.input("x", 0, {{n, "N"}});
+    b.output("y", 0, {{n, "N"}}, n);
+    auto launch = b.launch(b.entry("k"), one, {}, {});
+    launch->variants[0]->args.push_back(fb::Arg(row.kind, value));
+    b.step(std::move(*launch));
+    Harness h;
+    REQUIRE_FALSE(h.load(b));
+    const auto x = floats({2}, 0);
+    Empty y(1);
+    const rt::Error error = h.context()->invoke({&x.dl, 1}, {&y.dl, 1}, nullptr);
+    INFO(row.value);
+    CHECK((error.status == DLCB_INPUT_REFUSED) == !row.fits);
+    if (row.fits) continue;
+    CHECK(error.message == "kernel 0 needs the value " + std::to_string(row.value) + ", which does not fit 32 bits");
+  }
 }

@@ -62,7 +62,9 @@ Result<Definition> build_gather_nd(DefineContext& ctx) {
   for (int64_t d = 0; d < *depth; ++d) {
     std::vector<Expr> at(index.begin(), index.begin() + ids_rank - 1);
     at.push_back(ctx.constant(d));
-    coords.push_back(ctx.gathered(ctx.load(1, std::move(at)), ctx.dims(0)[batch + d]));
+    const int axis = batch + static_cast<int>(d);
+    ctx.require_gatherable(ctx.dims(0)[axis], ctx.dims(1), 0, axis);
+    coords.push_back(ctx.gathered(ctx.load(1, std::move(at)), ctx.dims(0)[axis]));
   }
   coords.insert(coords.end(), index.begin() + ids_rank - 1, index.end());
   ctx.output(ctx.operands[0].dtype, dims, index, ctx.load(0, std::move(coords)));
