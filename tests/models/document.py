@@ -13,7 +13,7 @@ Error: relative L2 norm of the difference from onnxruntime with its optimisation
 the simulator; noise: how far onnxruntime with optimisations is from itself without. Limit: 1e-3, or three times the noise where
 that is above 3e-4; the text detector's last operator is a sigmoid that turns rounding into noise on pictures without text, so
 the tensor before it is compared too, by 1e-3.
-Besides the guards listed, every model checks that each tensor has fewer than 2^31 - 2^16 elements.
+Besides the guards listed, every model checks that each tensor and each kernel's loop has fewer than 2^31 - 2^16 elements.
 """
 
 
