@@ -29,7 +29,7 @@ namespace {
 std::string tensor_text(const graph::Graph& g, ops::ValueId v, const std::string& name) {
   const graph::Value& value = g.value(v);
   std::string text = name + ": " + std::string(name_of(value.dtype)) + "[";
-  for (size_t i = 0; i < value.dims.size(); ++i) text += (i ? ", " : "") + sym::print(g.sym(), value.dims[i]);
+  for (size_t i = 0; i < value.dims.size(); ++i) text += (i ? ", " : "") + sym::outline(g.sym(), value.dims[i]);
   return text + "]";
 }
 

@@ -40,7 +40,7 @@ Note operand_note(const Graph& g, size_t index, ValueId v) {
 std::string type_text(const sym::Store& store, DType dtype, std::span<const sym::Expr> dims) {
   std::string text(name_of(dtype));
   text += "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + sym::print(store, dims[i]);
+  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + sym::outline(store, dims[i]);
   return text + "]";
 }
 
@@ -84,13 +84,13 @@ Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_
   }
   std::string because = join(sides, " and ");
   if (!g.sym().as_const(r.condition))
-    because = sym::print(g.sym(), r.condition) + " cannot hold" + (because.empty() ? "" : ": ") + because;
+    because = sym::outline(g.sym(), r.condition) + " cannot hold" + (because.empty() ? "" : ": ") + because;
   if (because.empty()) because = "that can never be";
   for (Note& note : symbol_notes(g, symbols)) notes.push_back(std::move(note));
   for (const Constraint& c : g.constraints) {
     if (notes.size() >= kMaxNotes) break;
     if (mentions(g.sym(), c.condition, symbols))
-      notes.push_back({sym::print(g.sym(), c.condition) + " is needed (" + c.why + ")", location(g, c.origins)});
+      notes.push_back({sym::outline(g.sym(), c.condition) + " is needed (" + c.why + ")", location(g, c.origins)});
   }
   std::string detail;
   if (r.operand >= 0) detail = "operand " + std::to_string(r.operand);
@@ -99,7 +99,7 @@ Diagnostic contradiction(const Graph& g, const ops::Requirement& r, std::string_
   if (where.op.empty()) where.op = op;
   for (const Range& range : g.ranges)
     if (std::find(symbols.begin(), symbols.end(), range.symbol) != symbols.end()) {
-      std::string name = sym::print(g.sym(), range.symbol) + " in " + bounds_text(range.bounds);
+      std::string name = sym::outline(g.sym(), range.symbol) + " in " + bounds_text(range.bounds);
       return diag(DiagKind::EmptyRange, {std::move(name), r.why + ", but " + because}, std::move(where),
                   std::move(notes));
     }

@@ -60,7 +60,7 @@ class Program {
     for (Expr d : output.dims) {
       const auto v = sym_.evaluate(d, inputs_.symbol);
       if (!v || *v < 0)
-        return diag(DiagKind::UnknownShape, {"a result", "the size " + sym::print(sym_, d) + " has no value"});
+        return diag(DiagKind::UnknownShape, {"a result", "the size " + sym::outline(sym_, d) + " has no value"});
       if (*v != 0 && size > (int64_t{1} << 40) / *v)
         return diag(DiagKind::UnknownShape, {"a result", "it is too large"});
       size *= *v;

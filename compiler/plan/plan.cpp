@@ -128,7 +128,7 @@ void Planner::number_steps() {
 std::unique_ptr<fb::DimT> Planner::dim(Expr e) {
   auto d = std::make_unique<fb::DimT>();
   d->reg = host_.integer(e);
-  d->text = sym::print(sym_, e);
+  d->text = sym::outline(sym_, e);
   return d;
 }
 

@@ -29,7 +29,7 @@ class Guards {
   std::string dim_text(int input, int axis) const {
     for (const graph::Eliminated& e : g_.eliminated)
       for (const graph::DimSource& d : e.sources)
-        if (d.input == input && d.axis == axis) return sym::print(s_, e.symbol);
+        if (d.input == input && d.axis == axis) return sym::outline(s_, e.symbol);
     return graph::dim_name(g_.value(g_.inputs[input]).name, axis);
   }
 
@@ -55,7 +55,7 @@ class Guards {
     guard.expected = expected;
     guard.input = input;
     guard.axis = axis;
-    guard.text = dim_text(input, axis) + " == " + sym::print(s_, expected);
+    guard.text = dim_text(input, axis) + " == " + sym::outline(s_, expected);
     guard.why = "the model declares this size";
     for (const graph::Eliminated& e : g_.eliminated)
       for (const graph::DimSource& d : e.sources)
@@ -70,7 +70,7 @@ class Guards {
   void range(const graph::Range& r) {
     auto source = g_.source(r.symbol);
     if (!source) return;
-    std::string name = sym::print(s_, r.symbol);
+    std::string name = sym::outline(s_, r.symbol);
     Guard guard;
     guard.kind = GuardKind::Range;
     guard.bounds = r.bounds;
@@ -128,7 +128,7 @@ class Guards {
     if (!set || merged.empty()) return ok();
     if (!set->meets(domain))
       return graph::no_value_left(g_, symbol, "only " + words(*set, symbol, *merged[0]) + " can", *merged[0]);
-    std::string name = sym::print(s_, symbol);
+    std::string name = sym::outline(s_, symbol);
     auto text = set->text(name);
     auto condition = set->condition(s_, symbol);
     if (!text || !condition) {
@@ -140,8 +140,8 @@ class Guards {
   }
 
   std::string words(const IntegerSet& set, sym::Expr symbol, const Constraint& c) const {
-    if (set.empty()) return sym::print(s_, c.condition);
-    return set.text(sym::print(s_, symbol)).value_or(sym::print(s_, c.condition));
+    if (set.empty()) return sym::outline(s_, c.condition);
+    return set.text(sym::outline(s_, symbol)).value_or(sym::outline(s_, c.condition));
   }
 
   void merged_guard(sym::Expr condition, std::string text, sym::Expr symbol,
@@ -149,7 +149,7 @@ class Guards {
     Guard guard;
     guard.condition = condition;
     guard.text = std::move(text);
-    guard.shown.push_back({sym::print(s_, symbol), symbol});
+    guard.shown.push_back({sym::outline(s_, symbol), symbol});
     for (const Constraint* c : merged) {
       if (guard.why.find(c->why) == std::string::npos) guard.why += (guard.why.empty() ? "" : "; ") + c->why;
       for (const graph::Origin& o : c->origins)
@@ -193,7 +193,7 @@ class Guards {
   Guard model_guard(const Constraint& c) {
     Guard guard;
     guard.condition = c.condition;
-    guard.text = sym::print(s_, c.condition);
+    guard.text = sym::outline(s_, c.condition);
     guard.why = c.why;
     guard.origins = c.origins;
     show_symbols(c.condition, guard);
@@ -201,14 +201,14 @@ class Guards {
     if (s_.kind(main) == sym::Kind::Eq || s_.kind(main) == sym::Kind::Le || s_.kind(main) == sym::Kind::Lt)
       for (sym::Expr side : {s_.operands(main)[0], s_.operands(main)[1]})
         if (s_.kind(side) != sym::Kind::Symbol && s_.kind(side) != sym::Kind::Const)
-          guard.shown.push_back({sym::print(s_, side), side});
+          guard.shown.push_back({sym::outline(s_, side), side});
     std::vector<sym::Expr> symbols(s_.symbols(c.condition).begin(), s_.symbols(c.condition).end());
     blame(symbols, guard);
     return guard;
   }
 
   void show_symbols(sym::Expr e, Guard& guard) const {
-    for (sym::Expr symbol : s_.symbols(e)) guard.shown.push_back({sym::print(s_, symbol), symbol});
+    for (sym::Expr symbol : s_.symbols(e)) guard.shown.push_back({sym::outline(s_, symbol), symbol});
   }
 
   // The input dim that is called last among those involved: the earlier ones are what it disagrees with.

@@ -99,7 +99,8 @@ class Solver {
       sym::Bounds domain = s_.bounds(symbol);
       if (!set->meets(domain))
         return graph::no_value_left(
-            g_, symbol, "only " + set->text(s_.symbol_name(symbol)).value_or(sym::print(s_, c.condition)) + " can", c);
+            g_, symbol, "only " + set->text(s_.symbol_name(symbol)).value_or(sym::outline(s_, c.condition)) + " can",
+            c);
       auto value = only_member(*set, domain);
       if (!value || !g_.source(symbol)) continue;
       changed = true;
@@ -133,7 +134,7 @@ class Solver {
     if (literal && (*literal < allowed.lo || *literal > allowed.hi))
       return graph::no_value_left(g_, symbol, "only " + name + " == " + std::to_string(*literal) + " can", because);
     report_.notes.push_back(
-        {quote(name) + " is forced to equal " + sym::print(s_, value) + " (" + because.why + ")", where});
+        {quote(name) + " is forced to equal " + sym::outline(s_, value) + " (" + because.why + ")", where});
 
     graph::Eliminated e{symbol, value, {}, because.why, because.origins};
     for (size_t i = 0; i < g_.inputs.size(); ++i) {
@@ -142,7 +143,7 @@ class Solver {
         if (dims[axis] == symbol) e.sources.push_back({symbol, static_cast<int>(i), static_cast<int>(axis)});
     }
     g_.eliminated.push_back(std::move(e));
-    if (g_.on_rewrite) g_.on_rewrite({"forced dim", {sym::print(s_, symbol)}, {sym::print(s_, value)}});
+    if (g_.on_rewrite) g_.on_rewrite({"forced dim", {sym::outline(s_, symbol)}, {sym::outline(s_, value)}});
     g_.substitute({{symbol.id, value}});
     move_range(symbol, value, allowed, because);
     g_.reset_facts();

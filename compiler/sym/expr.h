@@ -194,6 +194,9 @@ class Facts {
 // a, floor_scale(x, 0.5), ceil_scale(x, 0.5). Precedence as in Python. parse(print(e)) is e. Symbol names that are not
 // identifiers ([A-Za-z_][A-Za-z0-9_.]*) are written in backquotes with backslash escapes.
 std::string print(const Store& store, Expr e);
+// For people: as print, but where that has more than `limit` characters, what lies deepest is written as "...". Takes
+// no longer than its text: printed in full, an expression may be exponentially larger than the nodes that it shares.
+std::string outline(const Store& store, Expr e, size_t limit = 160);
 // Unknown names become Dim symbols when declare_unknown, else an error.
 Result<Expr> parse(Store& store, std::string_view text, bool declare_unknown);
 

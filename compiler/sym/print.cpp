@@ -2,6 +2,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdio>
+#include <limits>
 
 #include "base/text.h"
 #include "sym/store_impl.h"
@@ -23,20 +24,41 @@ bool identifier(std::string_view name) {
   return true;
 }
 
+constexpr const char* kLeftOut = "...";
+
 struct Printer {
   const Store::Impl& s;
+  int depth = std::numeric_limits<int>::max();        // operations inside one another that are written
+  size_t limit = std::numeric_limits<size_t>::max();  // characters after which a list of operands ends
+  bool left_out = false;
 
-  std::string of(Expr e, Level around) const {
+  std::string of(Expr e, Level around) {
+    const Kind kind = s.node(e).kind;
+    if (depth == 0 && kind != Kind::Const && kind != Kind::Symbol) {
+      left_out = true;
+      return kLeftOut;
+    }
     Level level = kAtom;
+    --depth;
     std::string text = plain(e, &level);
+    ++depth;
     return level < around ? "(" + text + ")" : text;
   }
 
-  std::string sum(Expr e) const {
+  // Whether a list of operands ends here.
+  bool enough(std::string& r, const char* separator) {
+    if (r.size() <= limit) return false;
+    left_out = true;
+    r += std::string(separator) + kLeftOut;
+    return true;
+  }
+
+  std::string sum(Expr e) {
     std::string r;
     auto ops = s.operands(e);
     auto cs = s.coefficients(e);
     for (size_t i = 0; i < ops.size(); i++) {
+      if (enough(r, " + ")) return r;
       bool minus = cs[i] < 0;
       r += r.empty() ? (minus ? "-" : "") : (minus ? " - " : " + ");
       uint64_t size = minus ? uint64_t(0) - uint64_t(cs[i]) : uint64_t(cs[i]);
@@ -51,16 +73,20 @@ struct Printer {
     return r;
   }
 
-  std::string infix(Expr e, const char* op, Level sides) const {
+  std::string infix(Expr e, const char* op, Level sides) {
     std::string r;
-    for (Expr o : s.operands(e)) r += (r.empty() ? "" : op) + of(o, sides);
+    for (Expr o : s.operands(e)) {
+      if (enough(r, op)) return r;
+      r += (r.empty() ? "" : op) + of(o, sides);
+    }
     return r;
   }
 
-  std::string call(const char* name, Expr e) const {
+  std::string call(const char* name, Expr e) {
     std::string r = std::string(name) + "(";
     bool first = true;
     for (Expr o : s.operands(e)) {
+      if (enough(r, ", ")) break;
       r += (first ? "" : ", ") + of(o, kOr);
       first = false;
     }
@@ -72,7 +98,7 @@ struct Printer {
     return r + ")";
   }
 
-  std::string plain(Expr e, Level* level) const {
+  std::string plain(Expr e, Level* level) {
     const Node& n = s.node(e);
     auto at = [&](Level l) { return *level = l; };
     switch (n.kind) {
@@ -133,6 +159,18 @@ struct Printer {
 std::string print(const Store& store, Expr e) {
   if (!e.valid()) return "<none>";
   return Printer{store.impl()}.of(e, kOr);
+}
+
+std::string outline(const Store& store, Expr e, size_t limit) {
+  if (!e.valid()) return "<none>";
+  std::string best;
+  for (int depth = 1;; ++depth) {
+    Printer printer{store.impl(), depth, limit};
+    std::string text = printer.of(e, kOr);
+    if (!best.empty() && text.size() > limit) return best;
+    if (!printer.left_out) return text;
+    best = std::move(text);
+  }
 }
 
 }  // namespace dlcb::sym

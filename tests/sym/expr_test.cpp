@@ -116,6 +116,21 @@ TEST_CASE("overflow keeps the expression as written and evaluates to nothing") {
   CHECK(s.is_const(s.le(sum, n), 0));  // over the integers
 }
 
+TEST_CASE("an outline is short, whatever the expression's size as a tree") {
+  Store s;
+  Expr n = s.symbol("N", SymbolKind::Dim), m = s.symbol("M", SymbolKind::Dim);
+  CHECK(outline(s, s.add(s.mul(n, m), s.constant(1))) == print(s, s.add(s.mul(n, m), s.constant(1))));
+  Expr deep = n;
+  for (int i = 0; i < 200; i++) deep = s.min(s.floordiv(s.add(deep, m), s.constant(3)), s.max(deep, s.constant(7)));
+  const std::string text = outline(s, deep);
+  CHECK(text.size() <= 160);
+  CHECK(text.find("...") != std::string::npos);
+  Expr wide = n;
+  for (int i = 0; i < 200; i++) wide = s.add(wide, s.symbol("size" + std::to_string(i), SymbolKind::Dim));
+  CHECK(outline(s, wide).size() < 200);
+  CHECK(outline(s, wide).ends_with(" + ..."));
+}
+
 TEST_CASE("content hashes and text do not depend on the order of construction") {
   Store a, b;
   a.symbol("N", SymbolKind::Dim);

@@ -122,11 +122,18 @@ void pad(NodeContext& n) {
   n.out(0, n.pad(x, lo, hi, mode, value));
 }
 
+// Before a division of a dim of operand 0, so that the message names that dim.
+void require_multiple(NodeContext& n, int axis, int64_t divisor, const char* why) {
+  const Expr rest = n.sym().mod(n.dim(n.in(0), axis), n.lit(divisor));
+  n.require(n.sym().eq(rest, n.lit(0)), why, 0, axis);
+}
+
 void depth_to_space(NodeContext& n) {
   const ValueId x = n.in(0);
   if (n.rank(x) != 4) n.malformed("DepthToSpace needs an operand of rank 4");
   const int64_t b = n.required_integer("blocksize");
   if (b < 1) n.bad_attribute("blocksize", "is not positive");
+  require_multiple(n, 1, b * b, "the channels must be a multiple of the block's elements");
   const Expr block = n.lit(b), depth = n.sym().floordiv(n.dim(x, 1), n.lit(b * b));
   const Expr height = n.dim(x, 2), width = n.dim(x, 3);
   const bool column_first = n.text("mode", "DCR") == "CRD";
@@ -142,6 +149,7 @@ void space_to_depth(NodeContext& n) {
   if (n.rank(x) != 4) n.malformed("SpaceToDepth needs an operand of rank 4");
   const int64_t b = n.required_integer("blocksize");
   if (b < 1) n.bad_attribute("blocksize", "is not positive");
+  for (int axis : {2, 3}) require_multiple(n, axis, b, "height and width must be multiples of the block size");
   const Expr block = n.lit(b), height = n.sym().floordiv(n.dim(x, 2), block),
              width = n.sym().floordiv(n.dim(x, 3), block);
   const ValueId split = n.reshape(x, {n.dim(x, 0), n.dim(x, 1), height, block, width, block});
