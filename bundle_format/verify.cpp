@@ -42,6 +42,9 @@ Error verify_entries(const fb::Program& p) {
     if (e.module_() >= p.modules()) return damaged(at("kernel entry", i) + " is in a module that does not exist");
     if (e.max_threads() < 1 || e.max_threads() > kMaxThreads)
       return damaged(at("kernel entry", i) + " has an impossible max_threads");
+    for (uint32_t k = 0; k < size_or_zero(e.params()); ++k)
+      if (static_cast<fb::ArgKind>(e.params()->Get(k)) > fb::ArgKind::MAX)
+        return damaged(at("kernel entry", i) + " has a parameter of an unknown kind");
   }
   for (uint32_t i = 0; i < size_or_zero(p.targets()); ++i)
     if (!identifier(p.targets()->Get(i))) return damaged(at("target", i) + " has an illegal name");

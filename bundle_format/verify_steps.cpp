@@ -76,8 +76,18 @@ class StepChecker {
       return refuse("has a grid or block that is not three registers");
     for (uint32_t i = 0; i < 3; ++i) DLCB_BUNDLE_TRY(regs({v.grid()->Get(i), v.block()->Get(i)}));
     DLCB_BUNDLE_TRY(reg(v.shared_bytes()));
+    return arguments(v);
+  }
+
+  Error arguments(const fb::Variant& v) const {
+    const auto* params = p_.entries()->Get(v.entry())->params();
+    if (size_or_zero(v.args()) != size_or_zero(params))
+      return refuse("passes " + std::to_string(size_or_zero(v.args())) + " arguments to a kernel of " +
+                    std::to_string(size_or_zero(params)) + " parameters");
     for (uint32_t i = 0; i < size_or_zero(v.args()); ++i) {
       const fb::Arg& arg = *v.args()->Get(i);
+      if (arg.kind() != static_cast<fb::ArgKind>(params->Get(i)))
+        return refuse("passes argument " + std::to_string(i) + " of another kind than its kernel's parameter");
       switch (arg.kind()) {
         case fb::ArgKind::BufferPtr:
           DLCB_BUNDLE_TRY(buffer(arg.ref()));
@@ -89,11 +99,6 @@ class StepChecker {
           DLCB_BUNDLE_TRY(reg(arg.ref(), is_bool ? fb::RegType::Bool : fb::RegType::I64));
           break;
         }
-        case fb::ArgKind::F32:
-          DLCB_BUNDLE_TRY(reg(arg.ref(), fb::RegType::F64));
-          break;
-        default:
-          return refuse("passes an argument of an unknown kind");
       }
     }
     return {};

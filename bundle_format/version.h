@@ -4,7 +4,7 @@
 
 namespace dlcb::bundle {
 
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;
 constexpr int kDataAlignment = 256;  // of every entry's data in the file, of arena and weight buffers in memory
 
 }  // namespace dlcb::bundle

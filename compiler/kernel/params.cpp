@@ -108,4 +108,10 @@ std::vector<Arg> Params::args() const {
   return all;
 }
 
+std::vector<Arg::Kind> Params::kinds() const {
+  std::vector<Arg::Kind> all;
+  for (const Arg& a : args()) all.push_back(a.kind);
+  return all;
+}
+
 }  // namespace dlcb::kernel

@@ -30,6 +30,7 @@ class Params {
 
   std::string signature() const;  // "const float* __restrict__ x0, float* __restrict__ y0, i32 p0"
   std::vector<Arg> args() const;
+  std::vector<Arg::Kind> kinds() const;  // of the args
 
  private:
   bool literal(sym::Expr value) const;

@@ -41,6 +41,7 @@ struct Function {
   std::string text;
   uint32_t max_threads = 0;
   bool syncs = false;
+  std::vector<Arg::Kind> params;
 };
 
 struct Kernel {

@@ -172,7 +172,7 @@ void add_variant(Kernel& kernel, Lowered& region, const Emitter& e, const Params
   std::string name = "k" + hex(hash_bytes(text)).substr(0, 16);
   for (size_t at = text.find('@'); at != std::string::npos; at = text.find('@')) text.replace(at, 1, name);
   if (std::ranges::none_of(kernel.functions, [&](const Function& f) { return f.name == name; })) {
-    kernel.functions.push_back({name, std::move(text), launch.max_threads, launch.syncs});
+    kernel.functions.push_back({name, std::move(text), launch.max_threads, launch.syncs, params.kinds()});
   }
   Variant v;
   v.when = launch.when.valid() ? launch.when : sym.constant(1);

@@ -44,6 +44,7 @@ class Planner {
   void add_steps();
   void add_read_steps(uint32_t step);
   void add_entries();
+  uint32_t argument(const kernel::Arg& a);
   std::unique_ptr<fb::LaunchT> launch(const kernel::Kernel& kernel, uint32_t region);
   fb::MatmulT matmul(const fuse::MatmulCall& call, uint32_t region);
   fb::ConvT conv(const fuse::ConvCall& call, uint32_t region);
@@ -197,6 +198,38 @@ void Planner::add_guards() {
   }
 }
 
+fb::ArgKind argument_kind(kernel::Arg::Kind kind) {
+  switch (kind) {
+    case kernel::Arg::Pointer:
+      return fb::ArgKind::BufferPtr;
+    case kernel::Arg::I64:
+      return fb::ArgKind::I64;
+    case kernel::Arg::I32:
+      return fb::ArgKind::I32;
+    case kernel::Arg::MagicMul:
+    case kernel::Arg::MagicShift:
+      return fb::ArgKind::U32;
+  }
+  DLCB_CHECK(false, "unknown kind of argument");
+  return {};
+}
+
+uint32_t Planner::argument(const kernel::Arg& a) {
+  switch (a.kind) {
+    case kernel::Arg::Pointer:
+      return buffers_->number(a.tensor);
+    case kernel::Arg::I32:
+    case kernel::Arg::I64:
+      return host_.integer(a.value);
+    case kernel::Arg::MagicMul:
+      return host_.magic_mul(a.value);
+    case kernel::Arg::MagicShift:
+      return host_.magic_shift(a.value);
+  }
+  DLCB_CHECK(false, "unknown kind of argument");
+  return 0;
+}
+
 std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint32_t region) {
   auto out = std::make_unique<fb::LaunchT>();
   out->region = region;
@@ -209,24 +242,12 @@ std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint3
     for (Expr e : v.grid) variant->grid.push_back(host_.integer(e));
     for (Expr e : v.block) variant->block.push_back(host_.integer(e));
     variant->shared_bytes = host_.integer(v.shared_bytes);
-    for (const kernel::Arg& a : v.args) {
-      switch (a.kind) {
-        case kernel::Arg::Pointer:
-          variant->args.emplace_back(fb::ArgKind::BufferPtr, buffers_->number(a.tensor));
-          break;
-        case kernel::Arg::I32:
-          variant->args.emplace_back(fb::ArgKind::I32, host_.integer(a.value));
-          break;
-        case kernel::Arg::I64:
-          variant->args.emplace_back(fb::ArgKind::I64, host_.integer(a.value));
-          break;
-        case kernel::Arg::MagicMul:
-          variant->args.emplace_back(fb::ArgKind::U32, host_.magic_mul(a.value));
-          break;
-        case kernel::Arg::MagicShift:
-          variant->args.emplace_back(fb::ArgKind::U32, host_.magic_shift(a.value));
-          break;
-      }
+    const std::vector<fb::ArgKind>& params = program_->entries[entry->second]->params;
+    DLCB_CHECK(v.args.size() == params.size(), "kernel " + v.entry + " takes another number of arguments");
+    for (size_t i = 0; i < v.args.size(); ++i) {
+      const kernel::Arg& a = v.args[i];
+      DLCB_CHECK(argument_kind(a.kind) == params[i], "kernel " + v.entry + " takes another kind of argument");
+      variant->args.emplace_back(params[i], argument(a));
     }
     out->variants.push_back(std::move(variant));
   }
@@ -353,6 +374,7 @@ void Planner::add_entries() {
       DLCB_CHECK(function != in_.functions.end(), "entry without function");
       entry->max_threads = function->max_threads;
       entry->syncs = function->syncs;
+      for (const kernel::Arg::Kind kind : function->params) entry->params.push_back(argument_kind(kind));
       entry_number_.emplace(name, static_cast<uint32_t>(program_->entries.size()));
       program_->entries.push_back(std::move(entry));
     }

@@ -23,6 +23,7 @@ struct dlcb_sim_block {
 struct dlcb_sim_kernel {
   void (*run)(dlcb_sim_block* block, const unsigned long long* args);
   bool syncs;
+  const char* params;  // for each parameter 'p' (a pointer) or its size in bytes as a digit
 };
 
 #endif  // DLCB_SIM_ABI_H_

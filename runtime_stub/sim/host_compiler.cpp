@@ -140,7 +140,8 @@ rt::Error HostCompiler::compile(const std::string& source, const std::string& ob
   if (status == -1)
     error = {DLCB_MISSING_LIBRARY, "cannot run the C++ compiler " + path_};
   else if (status != 0)
-    error = {DLCB_BAD_BUNDLE, path_ + " refused a kernel module:" + first_messages(log)};
+    error = {DLCB_DEVICE_ERROR,
+             "the simulator's compiler " + path_ + " refused a kernel module:" + first_messages(log)};
   unlink(log.c_str());
   return error;
 }

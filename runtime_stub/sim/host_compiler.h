@@ -13,7 +13,8 @@ class HostCompiler {
   static rt::Error find(HostCompiler* out);
   // Everything that changes what it makes: path, file size and time, options.
   const std::string& identity() const { return identity_; }
-  // Compiles to a shared object; waits. DLCB_BAD_BUNDLE with the compiler's first messages when it refuses the source.
+  // Compiles to a shared object; waits. DLCB_DEVICE_ERROR with the compiler's first messages when it refuses the
+  // source.
   rt::Error compile(const std::string& source, const std::string& object) const;
 
  private:

@@ -29,7 +29,8 @@ class Module {
 // Loads one module for each text, compiling those not in `folder` (created when missing; empty: a default below the
 // user's cache folder), several at a time. Environment: CXX names the compiler (default: c++, g++ or clang++ from
 // PATH); DLCB_SIM_ASAN=1 instruments kernels when the process runs under AddressSanitizer. Errors: DLCB_MISSING_LIBRARY
-// without a compiler, DLCB_BAD_BUNDLE when a text does not compile, DLCB_DEVICE_ERROR for the folder.
+// without a compiler, DLCB_DEVICE_ERROR when a text does not compile (which need not be the text's fault) and for the
+// folder.
 rt::Error load_modules(const std::vector<std::string_view>& texts, std::string folder,
                        std::vector<std::shared_ptr<Module>>* out);
 

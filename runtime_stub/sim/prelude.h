@@ -34,7 +34,8 @@ static thread_local dlcb_sim_block* dlcb_sim_current;
 #define DLCB_KERNEL(NAME, THREADS) static void NAME
 #define DLCB_EXPORT(NAME, SYNCS)                                                                     \
   extern "C" __attribute__((visibility("default"))) const dlcb_sim_kernel dlcb_sim_kernel_##NAME = { \
-      dlcb_sim_entry<decltype(&NAME), &NAME, bool(SYNCS)>::run, bool(SYNCS)};
+      dlcb_sim_entry<decltype(&NAME), &NAME, bool(SYNCS)>::run, bool(SYNCS),                         \
+      dlcb_sim_entry<decltype(&NAME), &NAME, bool(SYNCS)>::params};
 
 // One 8-byte slot per parameter, smaller values in its low bytes (little-endian hosts only, like the device).
 template <class T>
@@ -43,27 +44,38 @@ DLCB_DEVICE T dlcb_sim_argument(const u64& slot) {
   __builtin_memcpy(&value, &slot, sizeof(T));
   return value;
 }
-template <u64... I>
+// 0 .. N - 1 as a pack, made by the compiler: a template that recurs N times would limit how many parameters there are.
+template <class T, T... I>
 struct dlcb_sim_indices {};
+#ifdef __clang__
+template <u64 N>
+using dlcb_sim_make_indices = __make_integer_seq<dlcb_sim_indices, u64, N>;
+#else
+template <u64 N>
+using dlcb_sim_make_indices = dlcb_sim_indices<u64, __integer_pack(N)...>;
+#endif
 template <class... P>
 struct dlcb_sim_call {
   template <void (*F)(P...), u64... I>
-  DLCB_DEVICE void apply(const u64* args, dlcb_sim_indices<I...>) {
+  DLCB_DEVICE void apply(const u64* args, dlcb_sim_indices<u64, I...>) {
     F(dlcb_sim_argument<P>(args[I])...);
   }
 };
-template <u64 N, u64... I>
-struct dlcb_sim_make_indices : dlcb_sim_make_indices<N - 1, N - 1, I...> {};
-template <u64... I>
-struct dlcb_sim_make_indices<0, I...> {
-  typedef dlcb_sim_indices<I...> type;
+template <class T>
+struct dlcb_sim_param {
+  static constexpr char code = '0' + sizeof(T);
+};
+template <class T>
+struct dlcb_sim_param<T*> {
+  static constexpr char code = 'p';
 };
 template <class Pointer, Pointer F, bool SYNCS>
 struct dlcb_sim_entry;
 template <class... P, void (*F)(P...), bool SYNCS>
 struct dlcb_sim_entry<void (*)(P...), F, SYNCS> {
+  static constexpr char params[] = {dlcb_sim_param<P>::code..., '\0'};
   static void call(const u64* args) {
-    dlcb_sim_call<P...>::template apply<F>(args, typename dlcb_sim_make_indices<sizeof...(P)>::type());
+    dlcb_sim_call<P...>::template apply<F>(args, dlcb_sim_make_indices<sizeof...(P)>());
   }
   static void run(dlcb_sim_block* b, const u64* args) {
     dlcb_sim_current = b;
@@ -154,10 +166,11 @@ DLCB_DEVICE T shfl(T v, int lane) {
   DLCB_DEVICE float NAME##f_(float x, float y) { return NAME##f(x, y); } \
   DLCB_DEVICE double d_##NAME##f_(double x, double y) { return NAME(x, y); }
 DLCB_MATH1(exp)
-DLCB_MATH1(log) DLCB_MATH1(sqrt) DLCB_MATH1(erf) DLCB_MATH1(tanh) DLCB_MATH1(sin) DLCB_MATH1(cos) DLCB_MATH1(tan)
-    DLCB_MATH1(asin) DLCB_MATH1(acos) DLCB_MATH1(atan) DLCB_MATH1(sinh) DLCB_MATH1(cosh) DLCB_MATH1(asinh)
-        DLCB_MATH1(acosh) DLCB_MATH1(atanh) DLCB_MATH1(floor) DLCB_MATH1(ceil) DLCB_MATH1(rint) DLCB_MATH1(fabs)
-            DLCB_MATH2(pow) DLCB_MATH2(fmod) DLCB_DEVICE float rsqrtf_(float x) {
+DLCB_MATH1(log)
+DLCB_MATH1(sqrt) DLCB_MATH1(erf) DLCB_MATH1(tanh) DLCB_MATH1(sin) DLCB_MATH1(cos) DLCB_MATH1(tan) DLCB_MATH1(asin)
+    DLCB_MATH1(acos) DLCB_MATH1(atan) DLCB_MATH1(sinh) DLCB_MATH1(cosh) DLCB_MATH1(asinh) DLCB_MATH1(acosh)
+        DLCB_MATH1(atanh) DLCB_MATH1(floor) DLCB_MATH1(ceil) DLCB_MATH1(rint) DLCB_MATH1(fabs) DLCB_MATH2(pow)
+            DLCB_MATH2(fmod) DLCB_DEVICE float rsqrtf_(float x) {
   return 1.f / sqrtf(x);
 }
 DLCB_DEVICE double d_rsqrtf_(double x) { return 1. / sqrt(x); }

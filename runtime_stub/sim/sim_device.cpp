@@ -123,6 +123,8 @@ rt::Error SimDevice::launch(const rt::LaunchCall& call, void*) {
   if (call.entry >= shared_->entries.size()) return {DLCB_INTERNAL, "launch of an unknown entry"};
   if (!call.grid[0] || !call.grid[1] || !call.grid[2]) return {};
   const Shared::Entry& entry = shared_->entries[call.entry];
+  if (call.args.size() != std::string_view(entry.kernel->params).size())
+    return {DLCB_INTERNAL, "kernel " + entry.name + " is launched with a wrong number of arguments"};
   if (rt::Error error = check_limits(entry, call)) return error;
   try {
     if (!shared_->check_races) return run_once(entry, call, false);
@@ -177,6 +179,8 @@ rt::Error open(const rt::DeviceConfig& config, std::shared_ptr<rt::Device>* out)
         info.module < shared->modules.size() ? shared->modules[info.module]->find(info.name) : nullptr;
     if (!kernel)
       return {DLCB_BAD_BUNDLE, "module " + std::to_string(info.module) + " has no kernel named " + info.name};
+    if (info.params && *info.params != kernel->params)
+      return {DLCB_BAD_BUNDLE, "kernel " + info.name + " does not have the parameters that its launches pass"};
     shared->entries.push_back({info.name, info.max_threads, kernel});
   }
   *out = std::make_shared<SimDevice>(std::move(shared));

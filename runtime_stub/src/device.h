@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,11 +50,15 @@ struct ConvCall {  // see Conv in program.fbs
   int activation;
 };
 
+// How parameters of kernels are written down: by what a mismatch would confuse.
+enum ParamCode : char { kParamPointer = 'p', kParam4Bytes = '4', kParam8Bytes = '8' };
+
 struct EntryInfo {
   std::string name;
   uint32_t module;
   uint32_t max_threads;
   bool syncs;
+  std::optional<std::string> params;  // a ParamCode each; if given, a device that sees the code's own compares them
 };
 
 struct DeviceConfig {

@@ -4,6 +4,25 @@
 namespace dlcb::rt {
 namespace {
 
+std::string param_codes(const fb::Entry& entry) {
+  std::string codes;
+  for (uint32_t i = 0; i < bundle::size_or_zero(entry.params()); ++i) {
+    switch (static_cast<fb::ArgKind>(entry.params()->Get(i))) {
+      case fb::ArgKind::BufferPtr:
+        codes += kParamPointer;
+        break;
+      case fb::ArgKind::I32:
+      case fb::ArgKind::U32:
+        codes += kParam4Bytes;
+        break;
+      case fb::ArgKind::I64:
+        codes += kParam8Bytes;
+        break;
+    }
+  }
+  return codes;
+}
+
 DeviceConfig config_of(const bundle::Bundle& bundle, const dlcb_options& options) {
   const fb::Program& p = bundle.program();
   DeviceConfig config;
@@ -16,7 +35,7 @@ DeviceConfig config_of(const bundle::Bundle& bundle, const dlcb_options& options
   for (uint32_t i = 0; i < bundle::size_or_zero(p.targets()); ++i) config.targets.push_back(p.targets()->Get(i)->str());
   for (uint32_t i = 0; i < bundle::size_or_zero(p.entries()); ++i) {
     const fb::Entry& e = *p.entries()->Get(i);
-    config.entries.push_back({e.name()->str(), e.module_(), e.max_threads(), e.syncs()});
+    config.entries.push_back({e.name()->str(), e.module_(), e.max_threads(), e.syncs(), param_codes(e)});
   }
   config.modules = p.modules();
   config.uses_cublas = p.uses_cublas();

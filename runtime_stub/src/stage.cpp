@@ -3,7 +3,6 @@
 #include "runtime_stub/src/stage.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "bundle_format/packing.h"
 #include "runtime_stub/src/refusal.h"
@@ -189,12 +188,6 @@ class Resolver {
     if (arg.kind() == fb::ArgKind::BufferPtr) return {};
     const int64_t value = reg(arg.ref());
     if (arg.kind() == fb::ArgKind::I64) *slot = static_cast<uint64_t>(value);
-    if (arg.kind() == fb::ArgKind::F32) {
-      const float f = static_cast<float>(bundle::as_double(value));
-      uint32_t bits;
-      std::memcpy(&bits, &f, sizeof bits);
-      *slot = bits;
-    }
     const bool is_signed = arg.kind() == fb::ArgKind::I32;
     if (!is_signed && arg.kind() != fb::ArgKind::U32) return {};
     if (value < (is_signed ? INT32_MIN : 0) || value > (is_signed ? INT32_MAX : UINT32_MAX))

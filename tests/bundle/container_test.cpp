@@ -182,7 +182,7 @@ TEST_CASE("another version is refused in one sentence, its manifest can be read"
   const Bytes bytes = dlcb::test::make_bundle(program.program, program.finish(), dlcb::test::manifest_text(7));
   const Error error = open(bytes);
   CHECK(error.fault == Fault::Version);
-  CHECK(error.message == "bundle version 7 cannot be read by this build, which reads version 1");
+  CHECK(error.message == "bundle version 7 cannot be read by this build, which reads version 2");
   std::string text;
   int version = 0;
   REQUIRE_FALSE(read_manifest(bytes, &text, &version));

@@ -150,6 +150,9 @@ std::unique_ptr<fb::LaunchT> ProgramBuilder::launch(uint32_t entry, uint32_t gri
   const auto add = [&](fb::ArgKind kind, uint32_t ref) { v->args.push_back(fb::Arg(kind, ref)); };
   for (uint32_t b : buffers) add(fb::ArgKind::BufferPtr, b);
   for (uint32_t r : values) add(fb::ArgKind::I64, r);
+  std::vector<fb::ArgKind>& params = program.entries[entry]->params;
+  params.clear();
+  for (const fb::Arg& arg : v->args) params.push_back(arg.kind());
   auto l = std::make_unique<fb::LaunchT>();
   l->variants.push_back(std::move(v));
   return l;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bundle_format/program_generated.h"
+#include "bundle_format/version.h"
 
 namespace dlcb::test {
 
@@ -58,7 +59,7 @@ class ProgramBuilder {
 
 // x: f32[N, 3], W: 64 bytes of weights, y: f32[N, 3]; one kernel, one arena buffer, guard N <= 8.
 ProgramBuilder sample_program();
-std::string manifest_text(int version = 1);
+std::string manifest_text(int version = bundle::kFormatVersion);
 // `source` for every module, a file that is no cubin for every target, weights 0 1 2 ...
 Bytes make_bundle(const fb::ProgramT& program, const Bytes& program_bytes,
                   const std::string& manifest = manifest_text(), const std::string& source = "// kernel");

@@ -141,14 +141,14 @@ class Checks:
             for entry in source.infolist():
                 data = source.read(entry)
                 if entry.filename == "manifest.json":
-                    changed = data.replace(b'"format_version": 1,', b'"format_version": 77,')
+                    changed = data.replace(b'"format_version": 2,', b'"format_version": 77,')
                     assert changed != data, data
                     data = changed
                 target.writestr(entry.filename, data)
         for program in ("dlcb-inspect", "dlcb-run"):
             done = self.run(program, other)
             self.refused(done, program)
-            assert "DLCB4002" in done.stderr and "77" in done.stderr and "reads version 1" in done.stderr, done.stderr
+            assert "DLCB4002" in done.stderr and "77" in done.stderr and "reads version 2" in done.stderr, done.stderr
         other.unlink()
 
     def passes_can_be_run_again(self):

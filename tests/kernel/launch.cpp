@@ -40,7 +40,7 @@ Machine open_machine(std::span<const Compiled> cases) {
   for (const Compiled& c : cases) {
     for (const kernel::Function& f : c.kernel.functions) {
       if (!machine.entries.emplace(f.name, config.entries.size()).second) continue;
-      config.entries.push_back({f.name, 0, f.max_threads, f.syncs});
+      config.entries.push_back({f.name, 0, f.max_threads, f.syncs, std::nullopt});
       text += f.text + "\n";
     }
   }

@@ -92,7 +92,7 @@ TEST_CASE("what cannot be compiled is said") {
   TemporaryFolder folder;
   std::shared_ptr<rt::Device> device;
   const rt::Error refused = open_texts({"DLCB_KERNEL(k, 1)(i32* y) { nonsense; }"}, {}, folder.path(), &device);
-  CHECK(refused.status == DLCB_BAD_BUNDLE);
+  CHECK(refused.status == DLCB_DEVICE_ERROR);
   CHECK(refused.message.find("nonsense") != std::string::npos);
   CHECK(files(folder.path()).empty());
   CHECK(open_texts({""}, {}, folder.path(), &device).status == DLCB_NO_TARGET);

@@ -403,10 +403,10 @@ int main(int argc, char** argv) {
   if (nvrtc.available()) {
     // One family after the other until the device takes it; cubins run within their major version.
     config.modules = 2;
-    config.entries = {{"row_sum", 0, 1024, true},
-                      {"reverse3", 0, 512, true},
-                      {"widen", 1, 256, false},
-                      {"narrow", 1, 256, false}};
+    config.entries = {{"row_sum", 0, 1024, true, std::nullopt},
+                      {"reverse3", 0, 512, true, std::nullopt},
+                      {"widen", 1, 256, false, std::nullopt},
+                      {"narrow", 1, 256, false, std::nullopt}};
     config.module_image = [&](uint32_t m, std::string_view target) {
       nvrtc.compile(texts[m], std::string(target), &cubins[m]);
       return std::span<const uint8_t>(cubins[m]);

@@ -36,6 +36,7 @@ inline const std::string& shared_folder() {
 struct Entry {
   std::string name;
   uint32_t max_threads;
+  std::optional<std::string> params = std::nullopt;
 };
 
 inline rt::Error open_texts(std::vector<std::string> texts, std::vector<Entry> entries, const std::string& folder,
@@ -46,7 +47,7 @@ inline rt::Error open_texts(std::vector<std::string> texts, std::vector<Entry> e
   config.module_image = [&](uint32_t m, std::string_view) {
     return std::span(reinterpret_cast<const uint8_t*>(texts[m].data()), texts[m].size());
   };
-  for (auto& e : entries) config.entries.push_back({e.name, 0, e.max_threads, false});
+  for (auto& e : entries) config.entries.push_back({e.name, 0, e.max_threads, false, e.params});
   rt::Error error;
   dlcb_sim_open(&config, out, &error);
   return error;

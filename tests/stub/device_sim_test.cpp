@@ -5,6 +5,7 @@
 
 #include "device_kernels.h"
 #include "device_sim_fixture.h"
+#include "runtime_stub/include/dlcb.h"
 
 using namespace dlcb;
 using namespace dlcb::testing;
@@ -65,6 +66,31 @@ TEST_CASE("launches a GPU would refuse are refused") {
   CHECK(device->launch(launch(0, {1, 1, 1}, {32, 1, 1}, 300000, {0, 0, 0, 0}), nullptr).status != 0);
   CHECK(device->launch(launch(0, {1, 1, 1}, {0, 1, 1}, 0, {0, 0, 0, 0}), nullptr).status != 0);
   CHECK(device->launch(launch(0, {0, 1, 1}, {32, 1, 1}, 0, {0, 0, 0, 0}), nullptr).status == 0);
+}
+
+TEST_CASE("the parameters of the code are those of the bundle") {
+  std::shared_ptr<rt::Device> device;
+  const auto status_of = [&](const char* params) {
+    return open_texts({kReductions}, {{"reverse3", 512, params}}, shared_folder(), &device).status;
+  };
+  CHECK(status_of("pp4") == DLCB_OK);
+  for (const char* other : {"", "pp", "pp44", "p84", "pp8"}) CHECK(status_of(other) == DLCB_BAD_BUNDLE);
+  CHECK(device->launch(launch(0, {1, 1, 1}, {32, 1, 1}, 256, {0, 0}), nullptr).status == DLCB_INTERNAL);
+}
+
+TEST_CASE("a kernel may have very many parameters") {
+  std::string params, sum = "0";
+  for (int i = 0; i < 1500; ++i) {
+    params += ", i64 p" + std::to_string(i);
+    sum += "+p" + std::to_string(i);
+  }
+  auto device = open_sim(
+      "DLCB_KERNEL(many, 32) (i64* out" + params + ") { *out = " + sum + "; }\nDLCB_EXPORT(many, 0)\n", {{"many", 32}});
+  Array<int64_t> out(device, {0});
+  std::vector<uint64_t> args(1501, 2);
+  args[0] = out;
+  REQUIRE(!device->launch(launch(0, {1, 1, 1}, {1, 1, 1}, 0, args), nullptr));
+  CHECK(out.read()[0] == 3000);
 }
 
 TEST_CASE("faulty kernels are reported, and the device goes on working") {

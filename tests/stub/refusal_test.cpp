@@ -153,6 +153,7 @@ TEST_CASE("sizes that do not fit a kernel's 32-bit parameter are refused") {
     b.output("y", 0, {{n, "N"}}, n);
     auto launch = b.launch(b.entry("k"), one, {}, {});
     launch->variants[0]->args.push_back(fb::Arg(row.kind, value));
+    b.program.entries[0]->params.push_back(row.kind);
     b.step(std::move(*launch));
     Harness h;
     REQUIRE_FALSE(h.load(b));
