@@ -37,7 +37,8 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
   add_repeated(app, "--print-after", o.print_after, "print the text form after this pass; may be repeated")
       ->group(group);
   app.add_flag("--print-after-all", o.print_after_all, "print it after every pass")->group(group);
-  app.add_option("--stop-after", o.stop_after, "stop after this pass; no bundle is written")->group(group);
+  app.add_option("--stop-after", o.stop_after, "stop after this pass; no bundle is written, also with -o")
+      ->group(group);
   app.add_option("--start-at", o.start_at, "read MODEL as the text form before this pass")->group(group);
   app.add_flag("--verify-each", o.verify_each, "verify after every pass")->group(group);
   app.add_flag("--trace-rewrites", flags.trace_rewrites, "print every change to the graph to standard error")

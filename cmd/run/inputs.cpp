@@ -1,6 +1,7 @@
 // Gathering tensors; see inputs.h.
 #include "cmd/run/inputs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -49,12 +50,27 @@ Status fill_from_texts(const std::vector<Port>& ports, const std::vector<std::st
   return ok();
 }
 
+// A file that the count from 0 does not reach would be left out in silence.
+Status check_numbering(const std::string& folder, const std::string& prefix, size_t count) {
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = file.path().filename().string();
+    if (!name.starts_with(prefix + "_") || !name.ends_with(".pb")) continue;
+    const std::string number = name.substr(prefix.size() + 1, name.size() - prefix.size() - 4);
+    const bool numeric = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+    if (!numeric || (number.size() <= 9 && std::stoul(number) < count)) continue;
+    return usage(quote(folder) + " has " + name + " but no " + prefix + "_" + std::to_string(count) + ".pb");
+  }
+  return ok();
+}
+
 // prefix_0.pb, prefix_1.pb ... by the names inside where they are the model's, else by number.
 Status fill_from_folder(const std::vector<Port>& ports, const std::string& folder, const std::string& prefix,
                         Slots& slots) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) return diag(DiagKind::CannotOpen, {folder, "it is not a folder"});
-  for (size_t k = 0;; ++k) {
+  size_t k = 0;
+  for (;; ++k) {
     std::string path = (std::filesystem::path(folder) / (prefix + "_" + std::to_string(k) + ".pb")).string();
     if (!std::filesystem::exists(path, error)) break;
     DLCB_ASSIGN(NamedTensor named, read_tensor_proto(path));
@@ -65,7 +81,7 @@ Status fill_from_folder(const std::vector<Port>& ports, const std::string& folde
       return bad_tensor(path, "the model has only " + std::to_string(ports.size()) + " such tensors");
     if (!slots[place]) slots[place] = std::move(named.tensor);  // flags come first
   }
-  return ok();
+  return check_numbering(folder, prefix, k);
 }
 
 Result<Tensor> read_plain_proto(const std::string& path) {
@@ -107,7 +123,10 @@ Result<Slots> gather_expected(const std::vector<Port>& ports, const std::vector<
                               const std::string& folder) {
   Slots slots(ports.size());
   DLCB_TRY(fill_from_texts(ports, texts, "--expect", slots));
-  if (!folder.empty()) DLCB_TRY(fill_from_folder(ports, folder, "output", slots));
+  if (folder.empty()) return slots;
+  DLCB_TRY(fill_from_folder(ports, folder, "output", slots));
+  if (std::none_of(slots.begin(), slots.end(), [](const auto& slot) { return slot.has_value(); }))
+    return usage("there is nothing to compare: " + quote(folder) + " has no output_0.pb");
   return slots;
 }
 

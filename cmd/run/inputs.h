@@ -18,7 +18,7 @@ Result<Tensor> tensor_from(const std::string& name, const std::string& value, DT
 Result<std::vector<Tensor>> gather_inputs(const std::vector<Port>& ports, const std::vector<std::string>& texts,
                                           const std::string& folder);
 
-// As above for outputs (--expect, output_K.pb), but any may be absent.
+// As above for outputs (--expect, output_K.pb), but any may be absent; with a folder not all, BadFlag.
 Result<std::vector<std::optional<Tensor>>> gather_expected(const std::vector<Port>& ports,
                                                            const std::vector<std::string>& texts,
                                                            const std::string& folder);

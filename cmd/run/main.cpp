@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "cmd/common/program.h"
@@ -24,7 +25,6 @@ struct Flags {
   std::vector<std::string> inputs, expected;
   SessionOptions session;
   Tolerance tolerance;
-  double rel_norm = -1;
   int bench = 0, warm_up = 10;
   bool json = false, quiet = false;
 };
@@ -69,9 +69,20 @@ std::string report_text(const Json& report) {
   return text;
 }
 
+// With a bound that is not a finite number every comparison, or none, would hold.
+Status check_tolerance(const Tolerance& tolerance) {
+  const std::pair<const char*, double> bounds[] = {
+      {"--rtol", tolerance.rtol}, {"--atol", tolerance.atol}, {"--rel-norm", tolerance.rel_norm.value_or(0)}};
+  for (const auto& [flag, bound] : bounds) {
+    if (!std::isfinite(bound) || bound < 0)
+      return usage(std::string(flag) + " takes a finite number that is not negative");
+  }
+  return ok();
+}
+
 ExitCode run(Flags& flags, const Reporter& reporter) {
   if (flags.path.empty()) return reporter.error(usage("no bundle given; try dlcb-run --help"));
-  if (flags.rel_norm >= 0) flags.tolerance.rel_norm = flags.rel_norm;
+  if (auto sound = check_tolerance(flags.tolerance); !sound) return reporter.error(sound.error());
   std::string note;
   auto session = Session::open(flags.path, flags.session, &note);
   if (!session) return reporter.error(session.error());
@@ -112,8 +123,7 @@ void define(CLI::App& app, Flags& flags) {
   add_repeated(app, "--expect", flags.expected, "NAME=@FILE or NAME=VALUE: what the output must be; may be repeated");
   app.add_option("--rtol", flags.tolerance.rtol, "relative tolerance of each element")->capture_default_str();
   app.add_option("--atol", flags.tolerance.atol, "absolute tolerance of each element")->capture_default_str();
-  app.add_option("--rel-norm", flags.rel_norm, "compare by the relative L2 norm of the difference instead")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--rel-norm", flags.tolerance.rel_norm, "compare by the relative L2 norm of the difference instead");
   app.add_option("--output", flags.output_folder, "write every output into this folder");
   app.add_option("--output-format", flags.output_format, "npy or pb")
       ->check(CLI::IsMember({"npy", "pb"}))

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.h"
 #include "cmd/tensor_io/number.h"
@@ -104,6 +105,29 @@ Result<Tensor> filled(const std::string& source, std::string_view rest, DType dt
   return tensor;
 }
 
+// JSON has no nan and no infinities: as words of their own they become strings, which literals cannot otherwise hold.
+std::string quote_special_numbers(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i, sign = text[i] == '-' ? 1 : 0;
+    for (i += sign; i < text.size() && letter(text[i]);) ++i;
+    if (i == begin) ++i;
+    const std::string_view word = text.substr(begin, i - begin), name = word.substr(sign);
+    const bool special = name == "nan" || name == "NaN" || name == "inf" || name == "Infinity";
+    out += special ? "\"" + std::string(word) + "\"" : std::string(word);
+  }
+  return out;
+}
+
+// The value of what quote_special_numbers() made; other strings have none.
+std::optional<double> special_number(const Json& json) {
+  const auto* text = json.get_ptr<const std::string*>();
+  double value = 0;
+  if (text == nullptr || !parse_whole(*text, value) || std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 // Lists must be rectangular; the first of each level sets the dims.
 Status append(const std::string& source, const Json& json, size_t axis, Tensor& tensor, size_t& next) {
   if (axis < tensor.dims.size()) {
@@ -117,6 +141,8 @@ Status append(const std::string& source, const Json& json, size_t axis, Tensor& 
     store_integer(tensor.dtype, data, next++, json.get<bool>());
   } else if (is_float(tensor.dtype) && json.is_number()) {
     store_number(tensor.dtype, data, next++, json.get<double>());
+  } else if (const auto special = special_number(json); is_float(tensor.dtype) && special) {
+    store_number(tensor.dtype, data, next++, *special);
   } else if (json.is_number_unsigned() && tensor.dtype == DType::U64) {
     store_integer(tensor.dtype, data, next++, static_cast<int64_t>(json.get<uint64_t>()));
   } else if (json.is_number_integer() && !(json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX) &&
@@ -135,7 +161,7 @@ Result<Tensor> parse_literal(const std::string& source, std::string_view text, D
   if (text.starts_with("random")) return parse_random(source, text.substr(6), dtype);
   if (text.starts_with("zeros")) return filled(source, text.substr(5), dtype, 0);
   if (text.starts_with("ones")) return filled(source, text.substr(4), dtype, 1);
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(quote_special_numbers(text), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return bad_tensor(source, quote(text) + " is neither @FILE, a number, a list nor random[SHAPE]");
   std::vector<int64_t> dims;

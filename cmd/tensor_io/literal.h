@@ -1,5 +1,5 @@
 // Tensors typed on the command line: numbers, nested lists, and seeded random values of a given shape.
-//   3   true   [1, 2]   [[1.5, 2], [3, 4]]
+//   3   true   [1, 2]   [[1.5, 2], [3, 4]]   [nan, inf, -inf]
 //   zeros[2,3]   ones[2,3]   random[2,3]   random[2,3]:SEED   random[2,3]:SEED:LO..HI
 #pragma once
 #include <string>

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "catch.h"
 #include "cmd/tensor_io/literal.h"
 #include "cmd/tensor_io/number.h"
@@ -27,6 +29,19 @@ TEST_CASE("numbers and lists") {
   CHECK(parse_literal("x", "[[], []]", DType::F32)->dims == std::vector<int64_t>{2, 0});
   CHECK(load_integer(DType::Bool, parse_literal("x", "true", DType::Bool)->bytes.data(), 0) == 1);
   CHECK(load_integer(DType::U64, parse_literal("x", "18446744073709551615", DType::U64)->bytes.data(), 0) == -1);
+}
+
+TEST_CASE("float literals may be infinite or no number") {
+  auto values = parse_literal("x", "[nan, inf, -inf, 1e3]", DType::F16);
+  REQUIRE(values);
+  const auto at = [&](size_t i) { return load_number(DType::F16, values->bytes.data(), i); };
+  CHECK(std::isnan(at(0)));
+  CHECK(at(1) == INFINITY);
+  CHECK(at(2) == -INFINITY);
+  CHECK(at(3) == 1000);
+  CHECK(parse_literal("x", "nan", DType::F32));
+  for (const char* text : {"[nan]", "-inf"}) CHECK_FALSE(parse_literal("x", text, DType::I32));
+  for (const char* text : {"infinit", "1nan", "\"nan\"", "\"5\""}) CHECK_FALSE(parse_literal("x", text, DType::F32));
 }
 
 TEST_CASE("filled and random tensors") {

@@ -68,9 +68,23 @@ TEST_CASE("test data folders: by name, else by number; flags come first") {
   CHECK(load_integer(DType::I64, (*overridden)[1].bytes.data(), 0) == 8);
   REQUIRE(write_tensor_proto((folder.path / "input_2.pb").string(), "", scalar(0)));
   CHECK(error_of({}, folder.path.string()).find("the model has only 2 such tensors") != std::string::npos);
-  auto expected = gather_expected({{"y", DType::F32, {}}}, {}, folder.path.string());
-  REQUIRE(expected);
-  CHECK_FALSE((*expected)[0]);
+}
+
+TEST_CASE("a test data folder that compares nothing is refused") {
+  Folder folder;
+  const std::string path = folder.path.string();
+  const std::vector<Port> one = {{"y", DType::F32, {}}};
+  const auto refusal = [&](const std::vector<Port>& ports) {
+    auto expected = gather_expected(ports, {}, path);
+    return expected ? "" : message(expected.error());
+  };
+  CHECK(refusal(one).find("nothing to compare") != std::string::npos);
+  CHECK(refusal({}).find("nothing to compare") != std::string::npos);
+  auto given = gather_expected(one, {"y=nan"}, path);
+  REQUIRE(given);
+  CHECK((*given)[0]);
+  REQUIRE(write_tensor_proto((folder.path / "output_1.pb").string(), "y", make_tensor(DType::F32, {})));
+  CHECK(refusal(one).find("has output_1.pb but no output_0.pb") != std::string::npos);
 }
 
 TEST_CASE("output files are named by the output") {
