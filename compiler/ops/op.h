@@ -1,7 +1,7 @@
 // An operator is declared once. From its definition follow output extents, shape requirements, the map from output to
 // operand coordinates, the scalar body, the CPU reference, symbolic evaluation of shape tensors and kernels; none of
-// these is stated anywhere else. The table is ops/table/*.cpp; docs/operators.md lists it; `dlcbc --list-ops` prints
-// it.
+// these is stated anywhere else. The table is ops/table/*.cpp.
+// docs/operators.md lists it.
 #pragma once
 #include <functional>
 #include <span>
