@@ -65,6 +65,13 @@ Magic magic_of(int64_t d) {
   return m;
 }
 
+// A size times a scale as the model computes it: in f32 where the scale is an f32 number.
+double scaled(int64_t a, double scale) {
+  const auto single = static_cast<float>(scale);
+  if (static_cast<double>(single) != scale) return static_cast<double>(a) * scale;
+  return static_cast<double>(static_cast<float>(a) * single);
+}
+
 int64_t to_int(double v) {  // saturating; NaN gives 0
   if (std::isnan(v)) return 0;
   if (v >= 9223372036854775808.0) return INT64_MAX;
@@ -151,9 +158,9 @@ int64_t evaluate(const fb::Instr& in, std::span<const int64_t> r) {
     case fb::Op::Or:
       return a || b;
     case fb::Op::FloorScale:
-      return to_int(std::floor(static_cast<double>(a) * as_double(b)));
+      return to_int(std::floor(scaled(a, as_double(b))));
     case fb::Op::CeilScale:
-      return to_int(std::ceil(static_cast<double>(a) * as_double(b)));
+      return to_int(std::ceil(scaled(a, as_double(b))));
     default:
       return 0;
   }

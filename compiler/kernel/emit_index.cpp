@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernel/scope.h"
+#include "sym/scale.h"
 
 namespace dlcb::kernel {
 
@@ -100,8 +101,10 @@ Val Emitter::build_index(Expr e) {
       const char* round = sym.kind(e) == Kind::FloorScale ? "d_floorf_" : "d_ceilf_";
       const double scale = sym.scale(e);
       Val a = index(operand(0));
-      return define("i32", "i", a.level,
-                    [&](int lane) { return fmt::format("i32({}(double({}) * {}))", round, a.names[lane], scale); });
+      const char* type = sym::is_f32(scale) ? "float" : "double";
+      return define("i32", "i", a.level, [&](int lane) {
+        return fmt::format("i32({}(double({}({}) * {}({}))))", round, type, a.names[lane], type, scale);
+      });
     }
     case Kind::Const:
       break;

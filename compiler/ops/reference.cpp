@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "ops/arithmetic.h"
+#include "sym/scale.h"
 
 namespace dlcb::ops {
 namespace {
@@ -199,7 +200,7 @@ class Program {
       case K::CeilScale:
         return [in, out, scale = sym_.scale(e), up = sym_.kind(e) == K::CeilScale](int lanes) {
           for (int n = 0; n < lanes; ++n) {
-            const double v = static_cast<double>(in[0]->i[n]) * scale;
+            const double v = sym::scaled(in[0]->i[n], scale);
             out->i[n] = static_cast<int64_t>(up ? std::ceil(v) : std::floor(v));
           }
         };

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ops/arithmetic.h"
+#include "sym/scale.h"
 
 namespace dlcb::ops {
 namespace {
@@ -70,11 +71,11 @@ class Evaluator {
   Element number(double v) const { return {s_.constant(1), v}; }
   std::optional<double> as_number(const Element& e) const {
     auto c = s_.as_const(e.expr);
-    return c ? std::optional<double>(static_cast<double>(*c) * e.scale) : std::nullopt;
+    return c && e.divisor == 1 ? std::optional<double>(sym::scaled(*c, e.scale)) : std::nullopt;
   }
   // The integer expression that a real equals, if its scale is whole.
   std::optional<Expr> as_integer(const Element& e) const {
-    if (std::floor(e.scale) != e.scale || std::fabs(e.scale) > 1e15) return std::nullopt;
+    if (e.divisor != 1 || std::floor(e.scale) != e.scale || std::fabs(e.scale) > 1e15) return std::nullopt;
     return s_.mul(e.expr, s_.constant(static_cast<int64_t>(e.scale)));
   }
 
@@ -197,11 +198,12 @@ class Evaluator {
     }
     switch (n.fn) {
       case Fn::Neg:
-        return Element{a->expr, -a->scale};
+        return a->divisor == 1 ? Element{a->expr, -a->scale} : Element{s_.neg(a->expr), 1, a->divisor};
       case Fn::Floor:
-        return integer(s_.floor_scale(a->expr, a->scale));
+        return integer(floor(*a));
       case Fn::Ceil:
-        return integer(s_.ceil_scale(a->expr, a->scale));
+        return integer(a->divisor == 1 ? s_.ceil_scale(a->expr, a->scale)
+                                       : s_.ceildiv(a->expr, s_.constant(a->divisor)));
       case Fn::Round:
         return as_integer(*a) ? integer(*as_integer(*a)) : std::nullopt;
       case Fn::IsNan:
@@ -221,9 +223,8 @@ class Evaluator {
       if (n.dtype == DType::Bool) return integer(s_.constant(apply_test(n.fn, *c, *d)));
       return number(apply_f(n.fn, n.dtype, *c, *d));
     }
-    if (n.fn == Fn::Mul && c) return Element{b->expr, b->scale * *c};
-    if (n.fn == Fn::Mul && d) return Element{a->expr, a->scale * *d};
-    if (n.fn == Fn::Div && d && *d != 0) return Element{a->expr, a->scale / *d};
+    if (n.fn == Fn::Mul && (c || d)) return times(n.dtype, c ? *b : *a, c ? *c : *d);
+    if (n.fn == Fn::Div && d) return over(n.dtype, *a, *d);
     const auto x = as_integer(*a), y = as_integer(*b);
     if (n.fn == Fn::Div && x && y) return divide_exactly(*x, *y);
     if (x && y) {
@@ -250,9 +251,43 @@ class Evaluator {
           return std::nullopt;
       }
     }
-    if (a->scale == b->scale && n.fn == Fn::Add) return Element{s_.add(a->expr, b->expr), a->scale};
-    if (a->scale == b->scale && n.fn == Fn::Sub) return Element{s_.sub(a->expr, b->expr), a->scale};
+    if (a->scale != b->scale || a->divisor != 1 || b->divisor != 1 || !sym::is_small_fraction(a->scale))
+      return std::nullopt;  // each is rounded by itself
+    if (n.fn == Fn::Add) return Element{s_.add(a->expr, b->expr), a->scale};
+    if (n.fn == Fn::Sub) return Element{s_.sub(a->expr, b->expr), a->scale};
     return std::nullopt;
+  }
+
+  Expr floor(const Element& e) {
+    return e.divisor == 1 ? s_.floor_scale(e.expr, e.scale) : s_.floordiv(e.expr, s_.constant(e.divisor));
+  }
+
+  static bool is_power_of_two(double v) {
+    int exponent;
+    return v != 0 && std::fabs(std::frexp(v, &exponent)) == 0.5;
+  }
+
+  // A real that is one product of a size in its type, as sym::scaled rounds it; nothing if the type rounds otherwise.
+  static Maybe in_type(DType t, const Element& e) {
+    if (sym::is_small_fraction(e.scale)) return t == DType::F32 || t == DType::F64 ? Maybe(e) : std::nullopt;
+    const bool single = sym::is_f32(e.scale);
+    return (t == DType::F32 && single) || (t == DType::F64 && !single) ? Maybe(e) : std::nullopt;
+  }
+
+  // A second factor would be a second rounding, unless one of both only shifts.
+  Maybe times(DType t, const Element& e, double factor) {
+    if (factor == 0 || !std::isfinite(factor) || e.divisor != 1) return std::nullopt;
+    if (!is_power_of_two(factor) && !is_power_of_two(e.scale)) return std::nullopt;
+    return in_type(t, {e.expr, e.scale * factor});
+  }
+
+  // x / k rounds to a whole number only where k divides x (while x < 2^23 in f32), so floor and ceil of it are exact.
+  Maybe over(DType t, const Element& e, double divisor) {
+    if (divisor == 0 || !std::isfinite(divisor) || e.divisor != 1) return std::nullopt;
+    if (is_power_of_two(divisor)) return in_type(t, {e.expr, e.scale / divisor});
+    const bool whole = divisor == std::floor(divisor) && divisor > 0 && divisor < 4096;
+    if (!whole || e.scale != 1 || (t != DType::F32 && t != DType::F64)) return std::nullopt;
+    return Element{e.expr, 1, static_cast<int64_t>(divisor)};
   }
 
   Maybe divide_exactly(Expr x, Expr y) {
@@ -269,7 +304,8 @@ class Evaluator {
     Maybe b = a ? run(n.operands[2]) : std::nullopt;
     if (!b) return std::nullopt;
     if (*a == *b) return a;
-    if (a->scale == b->scale) return Element{s_.select(c->expr, a->expr, b->expr), a->scale};
+    if (a->scale == b->scale && a->divisor == b->divisor)
+      return Element{s_.select(c->expr, a->expr, b->expr), a->scale, a->divisor};
     const auto x = as_integer(*a), y = as_integer(*b);
     return x && y ? integer(s_.select(c->expr, *x, *y)) : std::nullopt;
   }
@@ -277,8 +313,8 @@ class Evaluator {
   Maybe cast(const ScalarNode& n) {
     Maybe a = run(n.operands[0]);
     const DType from = scalars_.dtype(n.operands[0]);
-    if (!a || (!is_float(from) && is_float(n.dtype))) return a;
-    if (is_float(from) && is_float(n.dtype)) return a;
+    if (!a) return a;
+    if (is_float(n.dtype)) return to_real(*a, from, n.dtype);
     const Expr zero = s_.constant(0);
     if (n.dtype == DType::Bool) return integer(s_.ne(a->expr, zero));  // scales are not 0 unless constant
     if (!is_float(from)) {
@@ -288,7 +324,19 @@ class Evaluator {
     if (auto c = as_number(*a)) return integer(s_.constant(float_to_integer(n.dtype, *c)));
     if (auto whole = as_integer(*a)) return integer(*whole);
     const bool positive = a->scale > 0 && facts_.proves(s_.le(zero, a->expr));
-    return positive ? integer(s_.floor_scale(a->expr, a->scale)) : std::nullopt;
+    return positive ? integer(floor(*a)) : std::nullopt;
+  }
+
+  // Sizes are taken to be below 2^24, so that f32 holds them; 16-bit types hold small integers only.
+  Maybe to_real(const Element& a, DType from, DType to) {
+    if (const auto c = as_number(a)) return number(round_to(to, *c));
+    if (to == DType::F32 || to == DType::F64) {
+      const bool same = !is_float(from) || from == to || (from == DType::F32 && to == DType::F64);
+      return same || (a.divisor == 1 && sym::is_small_fraction(a.scale)) ? Maybe(a) : std::nullopt;
+    }
+    const sym::Bounds b = facts_.bounds(a.expr);
+    const int64_t exact = to == DType::F16 ? 2048 : 256;
+    return a.scale == 1 && a.divisor == 1 && -exact <= b.lo && b.hi <= exact ? Maybe(a) : std::nullopt;
   }
 
   Maybe reduce(const ScalarNode& n, size_t depth) {
@@ -302,18 +350,18 @@ class Evaluator {
     for (int64_t v = 0; v < *extent; ++v) {
       set(n.coords[depth], v);
       Maybe here = reduce(n, depth + 1);
-      total = v == 0 || !here ? here : combine(n.reduce, *total, *here, real);
+      total = v == 0 || !here ? here : combine(n.reduce, *total, *here, real, n.dtype);
       if (!total) break;
     }
     clear(n.coords[depth]);
     return total;
   }
 
-  Maybe combine(ReduceFn fn, const Element& a, const Element& b, bool real) {
+  Maybe combine(ReduceFn fn, const Element& a, const Element& b, bool real, DType t) {
     const auto x = real ? as_integer(a) : a.expr, y = real ? as_integer(b) : b.expr;
     if (!x || !y) {
       const auto c = as_number(a), d = as_number(b);
-      return c && d ? Maybe(number(apply_f(combine_fn(fn), DType::F64, *c, *d))) : std::nullopt;
+      return c && d ? Maybe(number(apply_f(combine_fn(fn), t, *c, *d))) : std::nullopt;
     }
     switch (fn) {
       case ReduceFn::Sum:
@@ -357,7 +405,7 @@ std::optional<std::vector<Element>> evaluate_symbolic(
     for (size_t a = dims.size(); a-- > 0; rest /= dims[a]) evaluator.set(output.index[a], rest % dims[a]);
     Maybe element = evaluator.run(output.body);
     if (!element) return std::nullopt;
-    out.push_back({facts.simplify(element->expr), element->scale});
+    out.push_back({facts.simplify(element->expr), element->scale, element->divisor});
   }
   return out;
 }

@@ -10,10 +10,12 @@
 
 namespace dlcb::ops {
 
-// An element that is known: for integers and bools the expression; for floats expression * scale.
+// An element that is known: for integers and bools the expression; for floats expression * scale / divisor, where one of
+// both is 1 and the result is rounded to the element's type.
 struct Element {
   sym::Expr expr;
   double scale = 1;
+  int64_t divisor = 1;
   friend bool operator==(const Element&, const Element&) = default;
 };
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "sym/scale.h"
 #include "sym/interval.h"
 #include "sym/prover.h"
 #include "sym/store_impl.h"
@@ -106,7 +107,7 @@ Expr Store::Impl::min_max(Prover& k, Kind kind, std::span<const Expr> given) {
   return ops.size() == 1 ? ops[0] : intern(kind, ops);
 }
 
-// Law 25: a scale that is a small binary fraction n / 2^s, or within rounding of 1/k, has an exact integer form.
+// Law 25: a scale that is a small binary fraction n / 2^s (is_small_fraction), or within rounding of 1/k, has an exact integer form.
 Expr Store::Impl::scale_op(Kind kind, Expr a, double scale) {
   DLCB_CHECK(std::isfinite(scale), "scale is not finite");
   bool ceil = kind == Kind::CeilScale;
@@ -117,7 +118,7 @@ Expr Store::Impl::scale_op(Kind kind, Expr a, double scale) {
   };
   for (int s = 0; s <= 12; s++) {
     double n = std::ldexp(scale, s);
-    if (n == std::floor(n) && std::fabs(n) < 4096) return ratio(static_cast<int64_t>(n), int64_t{1} << s);
+    if (n == std::floor(n) && std::fabs(n) < (s == 0 ? 4096 : 64)) return ratio(static_cast<int64_t>(n), int64_t{1} << s);
   }
   double k = std::round(1.0 / scale);
   if (k >= 2 && k < 4096) {
@@ -125,7 +126,7 @@ Expr Store::Impl::scale_op(Kind kind, Expr a, double scale) {
     if (error >= -0x1p-54 && error <= 0x1p-53) return ratio(1, static_cast<int64_t>(k));
   }
   if (is_const(a)) {
-    double v = static_cast<double>(node(a).value) * scale;
+    double v = scaled(node(a).value, scale);
     v = ceil ? std::ceil(v) : std::floor(v);
     if (std::fabs(v) < 0x1p62) return constant(static_cast<int64_t>(v));
   }

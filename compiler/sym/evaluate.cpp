@@ -40,7 +40,7 @@ struct Evaluator {
   }
 
   Value scale(int64_t a, const Node& n) {
-    double v = static_cast<double>(a) * std::bit_cast<double>(n.value);
+    double v = scaled(a, std::bit_cast<double>(n.value));
     v = n.kind == Kind::CeilScale ? std::ceil(v) : std::floor(v);
     return std::fabs(v) < 0x1p63 ? Value{static_cast<int64_t>(v)} : Value{};
   }

@@ -44,8 +44,8 @@ enum class Kind : uint8_t {
   And,         // n-ary over booleans, sorted
   Or,          // n-ary over booleans, sorted
   Not,         // of anything but Le, Lt and Not
-  FloorScale,  // floor(double(a) * scale), the size rule of Resize; scale is a double constant
-  CeilScale,   // ceil(double(a) * scale)
+  FloorScale,  // floor(a * scale), the size rule of Resize; in f32 if scale is an f32 number, else in f64 (scale.h)
+  CeilScale,   // ceil of the same
 };
 
 enum class SymbolKind : uint8_t {

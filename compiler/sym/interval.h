@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "sym/scale.h"
 #include "sym/store_impl.h"
 
 namespace dlcb::sym {
@@ -60,7 +61,7 @@ inline Bounds mod_bounds(Bounds a, Bounds b) {
 }
 inline int64_t scale_ext(int64_t a, double scale, bool ceil) {
   if (infinite(a)) return scale == 0 ? 0 : (a < 0) == (scale < 0) ? kMax : kMin;
-  double v = static_cast<double>(a) * scale;
+  double v = scaled(a, scale);
   v = ceil ? std::ceil(v) : std::floor(v);
   return v >= 9.2e18 ? kMax : v <= -9.2e18 ? kMin : static_cast<int64_t>(v);
 }

@@ -1,4 +1,6 @@
 // Shape computations as expressions, and the size rules for slices and reshapes.
+#include <cmath>
+
 #include "catch.h"
 #include "ops/slice_rules.h"
 #include "ops/symbolic.h"
@@ -28,16 +30,21 @@ struct Fixture {
     values.push_back({{static_cast<uint32_t>(values.size())}, DType::F32, {c(1)}});
     return values.back().value;
   }
-  ValueId apply(const char* name, std::vector<ValueId> inputs, Attrs attrs = {}) {
+  std::optional<ValueId> express(const char* name, std::vector<ValueId> inputs, Attrs attrs = {}) {
     std::vector<Operand> operands;
     for (ValueId v : inputs) operands.push_back(values[v.id]);
     auto d = define(op(name), sc, facts, operands, attrs);
     REQUIRE(d);
     auto elements = evaluate_symbolic(sc, facts, d->outputs[0], operands, [&](ValueId v) { return &known[v.id]; });
-    REQUIRE(elements.has_value());
+    if (!elements) return std::nullopt;
     known.push_back(*elements);
     values.push_back({{static_cast<uint32_t>(values.size())}, d->outputs[0].dtype, d->outputs[0].dims});
     return values.back().value;
+  }
+  ValueId apply(const char* name, std::vector<ValueId> inputs, Attrs attrs = {}) {
+    const auto v = express(name, std::move(inputs), std::move(attrs));
+    REQUIRE(v.has_value());
+    return *v;
   }
   std::string text(ValueId v) {
     std::string out;
@@ -60,12 +67,40 @@ TEST_CASE_METHOD(Fixture, "shape, gather, concat become expressions") {
 
 TEST_CASE_METHOD(Fixture, "sizes that pass through floats") {
   const ValueId size = apply("cast", {ints({h})}, {{"to", DType::F32}});
-  const ValueId scaled = apply("mul", {size, real(0.7)});
-  CHECK(text(apply("cast", {apply("floor", {scaled})}, {{"to", DType::I64}})) == sym::print(s, s.floor_scale(h, 0.7)));
+  const ValueId scaled = apply("mul", {size, real(0.7f)});
+  CHECK(text(apply("cast", {apply("floor", {scaled})}, {{"to", DType::I64}})) == sym::print(s, s.floor_scale(h, 0.7f)));
   const ValueId half = apply("mul", {size, real(0.5)});
   CHECK(text(apply("cast", {apply("floor", {half})}, {{"to", DType::I64}})) == "H//2");
   const ValueId doubled = apply("mul", {size, real(2)});
   CHECK(text(apply("cast", {doubled}, {{"to", DType::I64}})) == "2*H");
+}
+
+// Each step is rounded to f32, as a model that computes in f32 does it; what would be rounded twice is not expressed.
+TEST_CASE_METHOD(Fixture, "sizes that pass through f32 are those of f32 arithmetic") {
+  const ValueId size = apply("cast", {ints({h})}, {{"to", DType::F32}});
+  const auto evaluated = [&](ValueId v, int64_t n) {
+    return s.evaluate(known[v.id][0].expr, [&](sym::Expr) { return n; });
+  };
+  for (const float scale : {0.7f, 0.1f, 1.1f, 0.33333334f, 2.9f, 0.0625f, 4.7f, 3.0f, 100.25f}) {
+    const ValueId product = apply("mul", {size, real(scale)});
+    const ValueId down = apply("cast", {apply("floor", {product})}, {{"to", DType::I64}});
+    const ValueId up = apply("cast", {apply("ceil", {product})}, {{"to", DType::I64}});
+    for (int64_t n = 0; n < 3000; ++n) {
+      REQUIRE(evaluated(down, n) == static_cast<int64_t>(std::floor(static_cast<float>(n) * scale)));
+      REQUIRE(evaluated(up, n) == static_cast<int64_t>(std::ceil(static_cast<float>(n) * scale)));
+    }
+  }
+  for (const float divisor : {2.0f, 3.0f, 7.0f, 49.0f, 100.0f}) {
+    const ValueId down = apply("cast", {apply("floor", {apply("div", {size, real(divisor)})})}, {{"to", DType::I64}});
+    INFO(divisor << ": " << text(down));
+    for (int64_t n = 0; n < 3000; ++n)
+      REQUIRE(evaluated(down, n) == static_cast<int64_t>(std::floor(static_cast<float>(n) / divisor)));
+  }
+  const ValueId once = apply("mul", {size, real(0.7f)});
+  CHECK_FALSE(express("mul", {once, real(1.3f)}).has_value());
+  CHECK_FALSE(express("add", {once, once}).has_value());
+  CHECK_FALSE(express("div", {size, real(0.3f)}).has_value());
+  CHECK(express("mul", {once, real(4)}).has_value());
 }
 
 TEST_CASE_METHOD(Fixture, "slice bounds are clamped as ONNX says") {

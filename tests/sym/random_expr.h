@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sym/expr.h"
+#include "sym/scale.h"
 
 namespace dlcb::sym::test {
 
@@ -65,9 +66,9 @@ inline int64_t reference(const Tree& t, const std::vector<int64_t>& values) {
     case Kind::Not:
       return v[0] == 0;
     case Kind::FloorScale:
-      return static_cast<int64_t>(std::floor(static_cast<double>(v[0]) * t.scale));
+      return static_cast<int64_t>(std::floor(sym::scaled(v[0], t.scale)));
     case Kind::CeilScale:
-      return static_cast<int64_t>(std::ceil(static_cast<double>(v[0]) * t.scale));
+      return static_cast<int64_t>(std::ceil(sym::scaled(v[0], t.scale)));
   }
   return 0;
 }
