@@ -198,7 +198,7 @@ class Evaluator {
     }
     switch (n.fn) {
       case Fn::Neg:
-        return a->divisor == 1 ? Element{a->expr, -a->scale} : Element{s_.neg(a->expr), 1, a->divisor};
+        return Element{s_.neg(a->expr), a->scale, a->divisor};
       case Fn::Floor:
         return integer(floor(*a));
       case Fn::Ceil:
@@ -251,7 +251,7 @@ class Evaluator {
           return std::nullopt;
       }
     }
-    if (a->scale != b->scale || a->divisor != 1 || b->divisor != 1 || !sym::is_small_fraction(a->scale))
+    if (a->scale != b->scale || a->divisor != 1 || b->divisor != 1 || !sym::small_fraction(a->scale))
       return std::nullopt;  // each is rounded by itself
     if (n.fn == Fn::Add) return Element{s_.add(a->expr, b->expr), a->scale};
     if (n.fn == Fn::Sub) return Element{s_.sub(a->expr, b->expr), a->scale};
@@ -269,7 +269,7 @@ class Evaluator {
 
   // A real that is one product of a size in its type, as sym::scaled rounds it; nothing if the type rounds otherwise.
   static Maybe in_type(DType t, const Element& e) {
-    if (sym::is_small_fraction(e.scale)) return t == DType::F32 || t == DType::F64 ? Maybe(e) : std::nullopt;
+    if (sym::small_fraction(e.scale)) return t == DType::F32 || t == DType::F64 ? Maybe(e) : std::nullopt;
     const bool single = sym::is_f32(e.scale);
     return (t == DType::F32 && single) || (t == DType::F64 && !single) ? Maybe(e) : std::nullopt;
   }
@@ -332,7 +332,7 @@ class Evaluator {
     if (const auto c = as_number(a)) return number(round_to(to, *c));
     if (to == DType::F32 || to == DType::F64) {
       const bool same = !is_float(from) || from == to || (from == DType::F32 && to == DType::F64);
-      return same || (a.divisor == 1 && sym::is_small_fraction(a.scale)) ? Maybe(a) : std::nullopt;
+      return same || (a.divisor == 1 && sym::small_fraction(a.scale)) ? Maybe(a) : std::nullopt;
     }
     const sym::Bounds b = facts_.bounds(a.expr);
     const int64_t exact = to == DType::F16 ? 2048 : 256;
@@ -350,14 +350,15 @@ class Evaluator {
     for (int64_t v = 0; v < *extent; ++v) {
       set(n.coords[depth], v);
       Maybe here = reduce(n, depth + 1);
-      total = v == 0 || !here ? here : combine(n.reduce, *total, *here, real, n.dtype);
+      total = v == 0 || !here ? here : combine(n.reduce, *total, *here, n.dtype);
       if (!total) break;
     }
     clear(n.coords[depth]);
     return total;
   }
 
-  Maybe combine(ReduceFn fn, const Element& a, const Element& b, bool real, DType t) {
+  Maybe combine(ReduceFn fn, const Element& a, const Element& b, DType t) {
+    const bool real = is_float(t);
     const auto x = real ? as_integer(a) : a.expr, y = real ? as_integer(b) : b.expr;
     if (!x || !y) {
       const auto c = as_number(a), d = as_number(b);

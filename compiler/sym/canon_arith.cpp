@@ -3,9 +3,9 @@
 #include <bit>
 #include <cmath>
 
-#include "sym/scale.h"
 #include "sym/interval.h"
 #include "sym/prover.h"
+#include "sym/scale.h"
 #include "sym/store_impl.h"
 
 namespace dlcb::sym {
@@ -107,7 +107,7 @@ Expr Store::Impl::min_max(Prover& k, Kind kind, std::span<const Expr> given) {
   return ops.size() == 1 ? ops[0] : intern(kind, ops);
 }
 
-// Law 25: a scale that is a small binary fraction n / 2^s (is_small_fraction), or within rounding of 1/k, has an exact integer form.
+// Law 25: a scale that is a small binary fraction n / 2^s, or within rounding of 1/k, has an exact integer form.
 Expr Store::Impl::scale_op(Kind kind, Expr a, double scale) {
   DLCB_CHECK(std::isfinite(scale), "scale is not finite");
   bool ceil = kind == Kind::CeilScale;
@@ -116,10 +116,7 @@ Expr Store::Impl::scale_op(Kind kind, Expr a, double scale) {
     if (ceil) scaled_a = store->add(scaled_a, constant(d - 1));
     return store->floordiv(scaled_a, constant(d));
   };
-  for (int s = 0; s <= 12; s++) {
-    double n = std::ldexp(scale, s);
-    if (n == std::floor(n) && std::fabs(n) < (s == 0 ? 4096 : 64)) return ratio(static_cast<int64_t>(n), int64_t{1} << s);
-  }
+  if (const auto f = small_fraction(scale)) return ratio(f->numerator, int64_t{1} << f->shift);
   double k = std::round(1.0 / scale);
   if (k >= 2 && k < 4096) {
     double error = std::fma(scale, k, -1.0);

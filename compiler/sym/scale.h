@@ -3,18 +3,25 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 namespace dlcb::sym {
 
 inline bool is_f32(double scale) { return static_cast<double>(static_cast<float>(scale)) == scale; }
 
-// An exact multiple: n / 2^s with few digits, so that n * a is an f32 for every a up to 2^18.
-inline bool is_small_fraction(double scale) {
-  for (int s = 0; s <= 12; ++s) {
-    const double n = std::ldexp(scale, s);
-    if (n == std::floor(n) && std::fabs(n) < (s == 0 ? 4096 : 64)) return true;
+// numerator / 2^shift with so few digits that its product with a size is exact in f32 (law 25).
+struct SmallFraction {
+  int64_t numerator;
+  int shift;
+};
+
+inline std::optional<SmallFraction> small_fraction(double scale) {
+  for (int shift = 0; shift <= 12; ++shift) {
+    const double n = std::ldexp(scale, shift);
+    if (n == std::floor(n) && std::fabs(n) < (shift == 0 ? 4096 : 64))
+      return SmallFraction{static_cast<int64_t>(n), shift};
   }
-  return false;
+  return std::nullopt;
 }
 
 // a * scale, in f32 arithmetic where scale is an f32 number, else in f64. bundle_format/eval.cpp and the kernels do the
