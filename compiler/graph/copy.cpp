@@ -1,6 +1,7 @@
 // Rebuilding a graph node by node, so that a pass can leave out, replace or insert what it likes and every definition
 // is made for the operands it then has.
 #include "graph/graph.h"
+#include "graph/under_predicate.h"
 
 namespace dlcb::graph {
 
@@ -42,10 +43,10 @@ Result<std::vector<ValueId>> Graph::copy_node(const Graph& old, NodeId n, std::v
   std::vector<std::string> names;
   for (ValueId v : node.outputs) names.push_back(old.values_[v.id].name);
 
-  bool branch = !sym_->is_const(node.predicate, 1);
-  if (branch) push_predicate(node.predicate);
-  auto made = add(*node.op, std::move(operands), node.attrs, node.origins, std::move(names));
-  if (branch) pop_predicate();
+  auto made = [&] {
+    const UnderPredicate branch(*this, node.predicate);
+    return add(*node.op, std::move(operands), node.attrs, node.origins, std::move(names));
+  }();
   if (!made) return made;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const Value& before = old.values_[node.outputs[i].id];

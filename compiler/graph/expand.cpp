@@ -1,6 +1,7 @@
 #include "graph/expand.h"
 
 #include "graph/trace.h"
+#include "graph/under_predicate.h"
 #include "ops/expand.h"
 
 namespace dlcb::graph {
@@ -39,10 +40,10 @@ Status expand_node(Graph& g, NodeId id) {
   trace.before(id);
   const uint32_t first = g.node_count();
   NodeBuilder builder(g, node.origins, g.value(node.outputs.at(0)).name);
-  bool branch = !g.sym().is_const(node.predicate, 1);
-  if (branch) g.push_predicate(node.predicate);
-  auto made = node.op->expand(builder, operands, node.attrs);
-  if (branch) g.pop_predicate();
+  auto made = [&] {
+    const UnderPredicate branch(g, node.predicate);
+    return node.op->expand(builder, operands, node.attrs);
+  }();
   if (!made) return std::move(made.error());
   DLCB_CHECK(made->size() == node.outputs.size(), "an expansion must make every output of its operator");
 

@@ -7,6 +7,7 @@
 #include "graph/cursor.h"
 #include "graph/graph.h"
 #include "graph/text.h"
+#include "graph/under_predicate.h"
 
 namespace dlcb::graph {
 namespace {
@@ -380,10 +381,10 @@ class Parser {
              std::vector<Origin> from, sym::Expr predicate, std::vector<Typed> outs) {
     std::vector<std::string> names;
     for (const Typed& t : outs) names.push_back(t.name);
-    bool branch = !sym_.is_const(predicate, 1);
-    if (branch) g_.push_predicate(predicate);
-    auto made = g_.add(op, std::move(operands), std::move(attrs), std::move(from), std::move(names));
-    if (branch) g_.pop_predicate();
+    auto made = [&] {
+      const UnderPredicate branch(g_, predicate);
+      return g_.add(op, std::move(operands), std::move(attrs), std::move(from), std::move(names));
+    }();
     if (!made) return std::move(made.error());
     if (made->size() != outs.size())
       return in.fail("the operator has " + std::to_string(made->size()) + " outputs"), ok();

@@ -6,6 +6,7 @@
 
 #include "graph/constant.h"
 #include "graph/trace.h"
+#include "graph/under_predicate.h"
 #include "rewrite/channel.h"
 #include "rewrite/fold.h"
 #include "rewrite/simplify.h"
@@ -38,16 +39,6 @@ struct Affine {
   ValueId result;             // of the last node folded
 };
 
-// What is added to the graph while this lives runs under the predicate.
-class Branch {
- public:
-  Branch(Graph& graph, sym::Expr predicate) : graph_(graph) { graph_.push_predicate(predicate); }
-  ~Branch() { graph_.pop_predicate(); }
-
- private:
-  Graph& graph_;
-};
-
 // The bias of a transposed convolution becomes an addition after it: no library adds one on the way.
 Status detach_bias(Graph& graph, NodeId conv) {
   const Node node = graph.node(conv);
@@ -55,7 +46,7 @@ Status detach_bias(Graph& graph, NodeId conv) {
   const graph::Value& out = graph.value(node.outputs[0]);
   std::vector<sym::Expr> wide(out.dims.size() - 1, graph.sym().constant(1));
   wide[0] = out.dims[1];
-  Branch branch(graph, node.predicate);
+  const graph::UnderPredicate branch(graph, node.predicate);
   graph::Trace trace(graph, "bias of a transposed convolution");
   trace.before(conv);
   const uint32_t first = graph.node_count();
@@ -175,7 +166,7 @@ class Folder {
     std::vector<int64_t> bias_dims(transposed ? w.dims.size() - 1 : 1, 1);  // of an addition, or of an operand
     bias_dims[0] = static_cast<int64_t>(channels);
     const ValueId new_b = graph_.add_constant(w.name + ".bias", DType::F32, bias_dims, as_constant(std::move(bias)));
-    Branch branch(graph_, graph_.node(conv).predicate);
+    const graph::UnderPredicate branch(graph_, graph_.node(conv).predicate);
     graph::Trace trace(graph_, "per-channel scale and shift");
     for (const NodeId n : affine.nodes) trace.before(n);
     const uint32_t first = graph_.node_count();

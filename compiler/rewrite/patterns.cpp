@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "graph/trace.h"
+#include "graph/under_predicate.h"
 #include "rewrite/attention.h"
 #include "rewrite/match.h"
 #include "rewrite/simplify.h"
@@ -166,7 +167,7 @@ class Patterns {
     if (!m) return {};
     Replacement r{"attention", {m->q, m->k, m->v}, Attrs{{"scale", m->scale}}, m->nodes};
     if (m->mask.valid()) r.inputs.push_back(m->mask);
-    if (m->transpose_k) r.attrs.set("transposed_keys", int64_t{1});
+    if (m->transposed_keys) r.attrs.set("transposed_keys", int64_t{1});
     if (m->nan_is_zero) r.attrs.set("nan_is_zero", int64_t{1});
     return r;
   }
@@ -205,14 +206,11 @@ Status replace_all(Graph& graph, Round round) {
     std::sort(matched.begin(), matched.end());
     for (const NodeId m : matched) trace.before(m);
     const ValueId old = graph.node(NodeId{n}).outputs[0];
-    const sym::Expr predicate = graph.node(NodeId{n}).predicate;
-    graph.push_predicate(predicate);
-    auto made = graph.add1(found->op, found->inputs, found->attrs, std::move(origins));
-    graph.pop_predicate();
-    if (!made) return std::move(made.error());
-    if (graph.value(*made).dims != graph.value(old).dims) continue;  // a number of higher rank gave the tree more dims
-    trace.after(graph.value(*made).producer).done();
-    graph.replace_uses(old, *made);
+    const graph::UnderPredicate branch(graph, graph.node(NodeId{n}).predicate);
+    DLCB_ASSIGN(const ValueId made, graph.add1(found->op, found->inputs, found->attrs, std::move(origins)));
+    if (graph.value(made).dims != graph.value(old).dims) continue;  // a number of higher rank gave the tree more dims
+    trace.after(graph.value(made).producer).done();
+    graph.replace_uses(old, made);
     graph.remove(NodeId{n});
   }
   remove_dead(graph);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/trace.h"
+#include "graph/under_predicate.h"
 
 namespace dlcb::rewrite {
 namespace {
@@ -56,11 +57,8 @@ Status split_wide_concats(Graph& graph) {
   for (uint32_t n = 0; n < count; ++n) {
     const Node& node = graph.node({n});
     if (!node.op || node.op->name != "concat" || node.inputs.size() <= kMaxOperands) continue;
-    const bool branch = !graph.sym().is_const(node.predicate, 1);
-    if (branch) graph.push_predicate(node.predicate);
-    Status done = split(graph, {n});
-    if (branch) graph.pop_predicate();
-    DLCB_TRY(std::move(done));
+    const graph::UnderPredicate branch(graph, node.predicate);
+    DLCB_TRY(split(graph, {n}));
   }
   return ok();
 }
