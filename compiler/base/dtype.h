@@ -14,6 +14,7 @@ constexpr size_t size_of(DType t) {
   return kSizes[static_cast<int>(t)];
 }
 constexpr bool is_float(DType t) { return t <= DType::F64; }
+constexpr bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }  // floats of 16 bits
 constexpr bool is_integer(DType t) { return t >= DType::I8 && t <= DType::U64; }
 constexpr std::string_view name_of(DType t) {  // the text form used in IR, flags and manifests
   constexpr std::string_view kNames[] = {"f32", "f16", "bf16", "f64", "i8",  "u8",  "i16",

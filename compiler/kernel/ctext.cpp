@@ -141,7 +141,7 @@ std::string_view math_name(Fn fn) {
 }
 
 std::string float_unary(Fn fn, DType t, const std::string& a) {
-  const bool half = t == DType::F16 || t == DType::BF16;
+  const bool half = is_half(t);
   std::string_view name = half && fn == Fn::Exp ? "exph_" : half && fn == Fn::Erf ? "erfh_" : math_name(fn);
   if (!name.empty()) return fmt::format("{}({})", math(t, name), a);
   std::string one = float_text(t, 1);

@@ -231,7 +231,7 @@ void Emitter::fetch(Scalar load) {
   current_ = saved;
 }
 
-void Emitter::remember_bits(Scalar load, Val v) { remember(memo_key(MemoKind::Bits, load.id), std::move(v)); }
+void Emitter::set_bits(Scalar load, Val v) { remember(memo_key(MemoKind::Bits, load.id), std::move(v)); }
 
 Val Emitter::load(Scalar s) {
   const Lowered::Site site = region_.site(s);
@@ -251,17 +251,16 @@ Val Emitter::bits(Scalar load) {
   return a.vector ? vector_load(site.input, a, true) : plain_load(site.input, a.offset, true);
 }
 
-void Emitter::need_alignment(const Tensor& tensor) {
+void Emitter::need_alignment(const Tensor& tensor, int bytes) {
   if (tensor.ours) return;
-  Expr bytes = region_.sym.constant(static_cast<int64_t>(size_of(tensor.dtype)) * shape.width);
-  Expr condition = region_.sym.le(bytes, pointer_alignment(region_.sym, tensor.value));
+  Expr condition = region_.sym.le(region_.sym.constant(bytes), pointer_alignment(region_.sym, tensor.value));
   if (std::ranges::find(conditions, condition) == conditions.end()) conditions.push_back(condition);
 }
 
 Val Emitter::vector_load(size_t input, const Access& access, bool as_bits) {
-  need_alignment(region_.region.inputs[input]);
   DType t = region_.region.inputs[input].dtype;
   const size_t bytes = size_of(t) * static_cast<size_t>(shape.width);
+  need_alignment(region_.region.inputs[input], static_cast<int>(bytes));
   // Where control flow lies between the load and its use, small elements would become registers of their own.
   const bool words = current_->block && size_of(t) < 4 && bytes >= 4;
   std::string x = params_.input(input), pack = fmt::format("{}, {}", memory_type(t), shape.width);
@@ -337,7 +336,7 @@ Val Emitter::rounded_body(size_t output) {
   Scalar body = region_.body(output);
   const ScalarNode node = region_.scalars.node(body);
   const DType t = region_.region.outputs[output].tensor.dtype;
-  const bool rounds = (t == DType::F16 || t == DType::BF16) && node.kind == ScalarKind::Cast && node.dtype == t &&
+  const bool rounds = is_half(t) && node.kind == ScalarKind::Cast && node.dtype == t &&
                       region_.scalars.dtype(node.operands[0]) == DType::F32;
   return value(rounds ? node.operands[0] : body);
 }
@@ -365,7 +364,7 @@ void Emitter::put(size_t output, const Val& v, const Val* predicate, bool as_bit
     }
     return;
   }
-  need_alignment(region_.region.outputs[output].tensor);
+  need_alignment(region_.region.outputs[output].tensor, static_cast<int>(size_of(t)) * shape.width);
   std::string pack = fmt::format("Pack<{}, {}>", memory_type(t), shape.width);
   for (int group = 0; group < shape.groups; group++) {
     std::string o = fresh("o");

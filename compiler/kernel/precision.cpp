@@ -14,8 +14,6 @@ using ops::ScalarNode;
 
 namespace {
 
-bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
-
 // Whether a relative error of this operand becomes one of the same order of the node.
 bool passes(const ScalarNode& node, size_t operand) {
   switch (node.kind) {

@@ -45,7 +45,7 @@ class Expansion {
 
   bool has(size_t i) const { return i < operands.size() && operands[i].value.valid(); }
   DType type() const { return operands[0].dtype; }
-  DType wide() const { return type() == DType::F16 || type() == DType::BF16 ? DType::F32 : type(); }
+  DType wide() const { return is_half(type()) ? DType::F32 : type(); }
   int64_t rank() const { return static_cast<int64_t>(operands[0].dims.size()); }
 
   GraphBuilder& g;

@@ -27,7 +27,7 @@ class Reduction {
       if (!reduced(a) || keep) ++at;
     }
     type = ctx.operands[0].dtype;
-    wide = type == DType::F16 || type == DType::BF16 ? DType::F32 : type;
+    wide = is_half(type) ? DType::F32 : type;
   }
 
   // fn over f(element), with the element in the wide type.
