@@ -46,7 +46,7 @@ class Emitter {
   // Issues a load whose value is asked for later, so that several are in flight together.
   void fetch(ops::Scalar load);
   // The same for a load that the schedule has done on its own; known in the scope that is open.
-  void set_bits(ops::Scalar load, Val v) { remember_bits(load, std::move(v)); }
+  void set_bits(ops::Scalar load, Val v);
   // Memory element (any dtype) at an offset; honours the current guard.
   void store(size_t output, const Val& v, const Val* predicate) { put(output, v, predicate, false); }
   // As they lie in memory: what bits() gave.
@@ -108,6 +108,9 @@ class Emitter {
   void close_bindings();            // of open_guard and open_bindings
   const std::string& text() const;  // of the outermost scope
 
+  // Adds to `conditions` that accesses of `bytes` to the tensor are aligned where its elements' offsets are.
+  void need_alignment(const Tensor& tensor, int bytes);
+
   Shape shape;
 
  private:
@@ -121,7 +124,6 @@ class Emitter {
   void variable(std::string_view type, const std::string& name, std::string_view value);
   const Val* lookup(uint64_t key) const;
   Val remember(uint64_t key, Val v);
-  void remember_bits(ops::Scalar load, Val v);
   Val rounded_body(size_t output);
   Scope* home(const std::vector<sym::Expr>& symbols, bool unsafe);
   Val build_index(sym::Expr e);
@@ -143,7 +145,6 @@ class Emitter {
   Val serial_reduce(ops::Scalar s);
   Access access(sym::Expr offset);
   Val flat_lanes(sym::Expr by);
-  void need_alignment(const Tensor& tensor);
   bool multiple(sym::Expr e);
   bool multiple_or_condition(sym::Expr e);
   uint64_t structure(sym::Expr e);

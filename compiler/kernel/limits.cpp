@@ -14,6 +14,15 @@ using sym::Kind;
 
 namespace {
 
+// No output has an element.
+Expr no_output(Lowered& region) {
+  sym::Store& sym = region.sym;
+  Expr none = sym.constant(1);
+  for (const Output& o : region.region.outputs)
+    none = sym.logical_and(none, sym.eq(fuse::element_count(sym, o.tensor.dims), sym.constant(0)));
+  return none;
+}
+
 class Limits {
  public:
   Limits(Lowered& region, Kernel& kernel)
@@ -43,14 +52,6 @@ class Limits {
     if (region_.facts.proves(fits)) return;
     if (when_launched) fits = sym_.logical_or(fits, no_output(region_));
     if (std::ranges::find(kernel_.limits, fits) == kernel_.limits.end()) kernel_.limits.push_back(fits);
-  }
-
-  static Expr no_output(Lowered& region) {
-    Expr none = region.sym.constant(1);
-    for (const Output& o : region.region.outputs)
-      none = region.sym.logical_and(
-          none, region.sym.eq(fuse::element_count(region.sym, o.tensor.dims), region.sym.constant(0)));
-    return none;
   }
 
   bool same(Expr a, Expr b) const { return a == b || region_.facts.equal(a, b); }
@@ -120,11 +121,8 @@ void add_limits(Lowered& region, std::span<const std::vector<Loop>> spaces, Kern
 
 void skip_empty_outputs(Lowered& region, Kernel& kernel) {
   sym::Store& sym = region.sym;
-  Expr any = sym.constant(0);
-  for (const Output& o : region.region.outputs)
-    any = sym.logical_or(any, sym.lt(sym.constant(0), fuse::element_count(sym, o.tensor.dims)));
-  any = region.facts.simplify(any);
-  for (Variant& v : kernel.variants) v.grid[0] = sym.select(any, v.grid[0], sym.constant(0));
+  const Expr none = region.facts.simplify(no_output(region));
+  for (Variant& v : kernel.variants) v.grid[0] = sym.select(none, sym.constant(0), v.grid[0]);
 }
 
 }  // namespace dlcb::kernel

@@ -50,15 +50,10 @@ bool RowPairs::holds(size_t output) const {
   return std::ranges::find(tensors_.outputs, output) != tensors_.outputs.end();
 }
 
-void RowPairs::need_alignment(const Tensor& tensor) {
-  if (tensor.ours) return;
-  Expr condition = region_.sym.le(region_.sym.constant(4), pointer_alignment(region_.sym, tensor.value));
-  if (std::ranges::find(e_.conditions, condition) == e_.conditions.end()) e_.conditions.push_back(condition);
-}
-
 void RowPairs::open(const std::vector<std::string>& rows) {
-  for (size_t i : tensors_.inputs) need_alignment(region_.region.inputs[i]);
-  for (size_t i : tensors_.outputs) need_alignment(region_.region.outputs[i].tensor);
+  constexpr int kPair = 4;  // bytes
+  for (size_t i : tensors_.inputs) e_.need_alignment(region_.region.inputs[i], kPair);
+  for (size_t i : tensors_.outputs) e_.need_alignment(region_.region.outputs[i].tensor, kPair);
   length_ = params_.integer(extent_of(region_.sym, r_.reduced));
   e_.line(fmt::format("const i32 skew = {} & {} & 1;", rows[0], length_));
   e_.line("const i32 first_column = lane * 2 - skew;");

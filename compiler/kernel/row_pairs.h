@@ -31,7 +31,6 @@ class RowPairs {
   static Tensors find(Lowered& region, const Reductions& r);
   static sym::Expr flat(Lowered& region, const Reductions& r);
   std::string offset(size_t row, int k) const;
-  void need_alignment(const Tensor& tensor);
 
   Lowered& region_;
   const Reductions& r_;

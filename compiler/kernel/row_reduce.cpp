@@ -31,7 +31,8 @@ class RowWriter {
         params_(region.sym, region.region, options),
         e_(region, params_, Shape{plan.mode == RowPlan::Stepped ? plan.rows : plan.vectors, plan.width, 1}),
         columns_(extent_of(region.sym, r.reduced)),
-        lanes_(lanes_of(region.sym, plan.paired ? sym_.add(columns_, sym_.constant(1)) : columns_, plan)),
+        covered_(plan.paired ? sym_.add(columns_, sym_.constant(1)) : columns_),
+        lanes_(lanes_of(region.sym, covered_, plan)),
         apart_(sym_.mul(sym_.ceildiv(extent_of(sym_, r.kept), sym_.constant(2 * plan.rows)), sym_.constant(2))) {
     if (plan.paired) pairs_.emplace(region, r, params_, e_);
     for (const Loop& l : r.reduced) symbols_.push_back(l.symbol);
@@ -288,8 +289,7 @@ class RowWriter {
 
   // One block of text a vector, all but the first conditional. Loads of all vectors come before the first use of any.
   void stepped() {
-    const Expr columns = pairs_ ? sym_.add(columns_, sym_.constant(1)) : columns_;
-    steps_ = params_.integer(sym_.ceildiv(columns, sym_.mul(lanes_, sym_.constant(plan_.width))));
+    steps_ = params_.integer(sym_.ceildiv(covered_, sym_.mul(lanes_, sym_.constant(plan_.width))));
     bool fresh = true;
     stages([&](const std::vector<Scalar>& needs, const Body& body) {
       const std::vector<Scalar> loads = loads_of(needs);
@@ -376,7 +376,7 @@ class RowWriter {
     auto c = [&](int64_t v) { return sym_.constant(v); };
     Launch l;
     l.when = c(1);
-    if (!plan_.fixed) l.when = sym_.lt(columns_, c(plan_.max_lanes * plan_.elements() + (pairs_ ? 0 : 1)));
+    if (!plan_.fixed) l.when = sym_.le(covered_, c(plan_.max_lanes * plan_.elements()));
     if (plan_.width > 1 && !pairs_)
       l.when = sym_.logical_and(sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0)), l.when);
     l.when = region_.facts.simplify(l.when);
@@ -400,7 +400,8 @@ class RowWriter {
   RowPlan plan_;
   Params params_;
   Emitter e_;
-  Expr columns_, lanes_, apart_;  // apart_: distance of the rows of a thread
+  Expr columns_, covered_;  // of a row; what its lanes must cover: pairs begin a column early in every other odd row
+  Expr lanes_, apart_;      // apart_: distance of the rows of a thread
   std::optional<RowPairs> pairs_;
   std::vector<Expr> symbols_;        // of the reduced loops
   std::vector<std::string> inside_;  // per row: it exists

@@ -284,7 +284,7 @@ class TransposeWriter {
     else
       store_elements();
     const std::string text = e_.close_loop();
-    std::string step = params_.argument(sym_.floordiv(sym_.constant(kThreads), column_cells_));
+    const std::string step = rows_a_step();
     if (vectors_)
       e_.append(text);
     else
@@ -295,6 +295,9 @@ class TransposeWriter {
     e_.append(all);
     e_.line("}");
   }
+
+  // Rows that the block's threads store at a time, one element each.
+  std::string rows_a_step() { return params_.argument(sym_.floordiv(sym_.constant(kThreads), column_cells_)); }
 
   void store_cell() {
     Val row = e_.define("i32", "n", Level::Group, [](int g) { return fmt::format("tile_row + sr * 4 + {}", g); });
@@ -314,7 +317,7 @@ class TransposeWriter {
 
   void store_elements() {
     e_.shape.groups = kStores;
-    std::string step = params_.argument(sym_.floordiv(sym_.constant(kThreads), column_cells_));
+    const std::string step = rows_a_step();
     Val in, at = steps(step, "row_end", &in);
     Val row = e_.define("i32", "n", Level::Group, [&](int g) { return "tile_row + " + at.names[g]; });
     e_.open_guard(row_symbols(), in);
