@@ -11,6 +11,7 @@
 #include "fuse/fuse.h"
 #include "fuse/print.h"
 #include "fuse/stand_in.h"
+#include "graph/contradiction.h"
 #include "graph/expand.h"
 #include "import/declared_input.h"
 #include "import/import.h"
@@ -27,10 +28,7 @@ namespace dlcb {
 namespace {
 
 std::string tensor_text(const graph::Graph& g, ops::ValueId v, const std::string& name) {
-  const graph::Value& value = g.value(v);
-  std::string text = name + ": " + std::string(name_of(value.dtype)) + "[";
-  for (size_t i = 0; i < value.dims.size(); ++i) text += (i ? ", " : "") + sym::outline(g.sym(), value.dims[i]);
-  return text + "]";
+  return name + ": " + graph::type_text(g.sym(), g.value(v).dtype, g.value(v).dims);
 }
 
 // All size limits of kernels as one guard: they say the same thing of many tensors and loops.

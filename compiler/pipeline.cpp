@@ -40,9 +40,7 @@ Status check_pass_name(const std::string& name) {
   if (name.empty() || find_pass(name)) return ok();
   std::vector<std::string> names;
   for (const Pass& p : kPasses) names.emplace_back(p.name);
-  const auto close = closest(name, names);
-  return diag(DiagKind::BadFlag,
-              {"unknown pass " + quote(name) + (close ? " (did you mean " + quote(*close) + "?)" : "")});
+  return diag(DiagKind::BadFlag, {unknown("pass", name, names)});
 }
 
 Status check_options(PipelineState& s) {

@@ -74,9 +74,7 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 Diagnostic usage(std::string text) { return diag(DiagKind::BadFlag, {std::move(text)}); }
 
 Diagnostic unknown_name(const std::string& what, const std::string& name, const std::vector<std::string>& known) {
-  std::string text = fmt::format("unknown {} {}", what, quote(name));
-  if (auto near = closest(name, known)) return usage(text + fmt::format(" (did you mean {}?)", quote(*near)));
-  return usage(text);
+  return usage(unknown(what, name, known));
 }
 
 std::string shell_words(const std::vector<std::string>& words) {

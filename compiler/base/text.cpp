@@ -14,6 +14,25 @@ int hex_digit(char c) {
   return -1;
 }
 
+// The text between two marks; backslashes before marks and backslashes, control characters as codes.
+std::string between(std::string_view text, char mark, std::string_view new_line) {
+  std::string out(1, mark);
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (c == mark || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += new_line;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + mark;
+}
+
 // Length of the well-formed UTF-8 sequence at the start of text, 0 if there is none.
 size_t utf8_length(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -59,39 +78,9 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-std::string quote(std::string_view text) {
-  std::string quoted = "'";
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if (c == '\'' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += fmt::format("\\x{:02x}", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
+std::string quote(std::string_view text) { return between(text, '\'', "\\x0a"); }
 
-std::string escaped(std::string_view text, char mark) {
-  std::string out(1, mark);
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if (c == mark || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + mark;
-}
+std::string escaped(std::string_view text, char mark) { return between(text, mark, "\\n"); }
 
 std::string unescaped(std::string_view text) {
   std::string out;
@@ -162,6 +151,12 @@ std::optional<std::string> closest(std::string_view name, std::span<const std::s
     found = candidate;
   }
   return found;
+}
+
+std::string unknown(std::string_view what, std::string_view name, std::span<const std::string> known) {
+  std::string text = fmt::format("unknown {} {}", what, quote(name));
+  if (const auto near = closest(name, known)) text += fmt::format(" (did you mean {}?)", quote(*near));
+  return text;
 }
 
 }  // namespace dlcb

@@ -26,5 +26,7 @@ std::string json_quote(std::string_view text);
 size_t edit_distance(std::string_view a, std::string_view b);
 // The candidate that `name` was probably meant to be, or nothing if none is near (a third of the length, at least one).
 std::optional<std::string> closest(std::string_view name, std::span<const std::string> candidates);
+// "unknown pass 'foo' (did you mean 'fold'?)"
+std::string unknown(std::string_view what, std::string_view name, std::span<const std::string> known);
 
 }  // namespace dlcb
