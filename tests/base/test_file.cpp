@@ -7,24 +7,17 @@
 
 #include "base/file.h"
 #include "catch.h"
+#include "temp_folder.h"
 
 using namespace dlcb;
 namespace fs = std::filesystem;
 
 namespace {
 
-// A folder of its own for each test, removed afterwards.
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "dlcb-file-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string at(const std::string& name) const { return (path / name).string(); }
+struct Folder : testing::TempFolder {
   int entries() const {
     return static_cast<int>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
   }
-  fs::path path;
 };
 
 }  // namespace

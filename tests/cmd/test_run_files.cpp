@@ -1,6 +1,4 @@
 // Inputs from flags and folders, and the names of output files.
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "catch.h"
@@ -9,6 +7,7 @@
 #include "cmd/run/outputs.h"
 #include "cmd/tensor_io/number.h"
 #include "cmd/tensor_io/tensor_proto.h"
+#include "temp_folder.h"
 
 using namespace dlcb;
 using namespace dlcb::cmd;
@@ -18,14 +17,7 @@ namespace {
 
 const std::vector<Port> kPorts = {{"x", DType::F32, {"N", "3"}}, {"x=y", DType::I64, {}}};
 
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "dlcb-run-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-};
+using Folder = testing::TempFolder;
 
 Tensor scalar(int64_t value) {
   Tensor tensor = make_tensor(DType::I64, {});

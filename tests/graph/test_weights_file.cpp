@@ -1,22 +1,16 @@
 // Large constants beside the text: several texts share one file, and only a file beside the text is opened.
 #include "graph/weights_file.h"
 
-#include <stdlib.h>
-
 #include <filesystem>
 
 #include "base/file.h"
 #include "graph/fixture.h"
+#include "temp_folder.h"
 
 namespace dlcb::graph {
 namespace {
 
-struct Folder {
-  Folder() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string at(const std::string& name) const { return path + "/" + name; }
-  std::string path = (std::filesystem::temp_directory_path() / "dlcb-weights-XXXXXX").string();
-};
+using Folder = dlcb::testing::TempFolder;
 
 TEST_CASE("texts share the weights that they have in common") {
   Folder folder;

@@ -52,7 +52,7 @@ struct Imported {
     return text + "]";
   }
 
-  TempFolder folder;
+  ModelFolder folder;
   sym::Store sym;
   ops::ScalarStore scalars{sym};
   Result<graph::Graph> result;

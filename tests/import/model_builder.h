@@ -1,4 +1,4 @@
-// Small ONNX models written in tests: ModelBuilder builds the protobuf, TempFolder holds the files.
+// Small ONNX models written in tests: ModelBuilder builds the protobuf, ModelFolder holds the files.
 #pragma once
 #include <cstring>
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "catch.h"
 #include "import/onnx/onnx.pb.h"
+#include "temp_folder.h"
 
 namespace dlcb::testing {
 
@@ -18,24 +19,13 @@ using onnx::ModelProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-// A folder that is removed with its files.
-class TempFolder {
+// A folder of models.
+class ModelFolder : public TempFolder {
  public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "dlcb_import_XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()));
-    path_ = pattern;
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
   std::string write(const std::string& name, std::string_view bytes) const {
-    const std::string path = (path_ / name).string();
-    REQUIRE(write_file(path, bytes));
-    return path;
+    REQUIRE(write_file(at(name), bytes));
+    return at(name);
   }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
 };
 
 // A dim of an input: a number, a name, or nothing at all ("").

@@ -10,7 +10,7 @@ using importer::onnx::TensorData;
 
 namespace {
 
-std::unique_ptr<ModelFile> open_empty(const TempFolder& folder) {
+std::unique_ptr<ModelFile> open_empty(const ModelFolder& folder) {
   GraphBuilder g;
   auto file = ModelFile::open(folder.write("m.onnx", model_of(g).SerializeAsString()));
   REQUIRE(file);
@@ -18,7 +18,7 @@ std::unique_ptr<ModelFile> open_empty(const TempFolder& folder) {
 }
 
 Result<TensorData> read(const TensorProto& t) {
-  TempFolder folder;
+  ModelFolder folder;
   return open_empty(folder)->read(t, "w");
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("wrong sizes and dims are refused") {
 }
 
 TEST_CASE("external data: offsets, lengths, and paths that leave the folder") {
-  TempFolder folder;
+  ModelFolder folder;
   auto file = open_empty(folder);
   folder.write("w.bin", "abc" + bytes_of(std::vector<float>{1.5f, -4}));
   auto data = file->read(external({{"location", "w.bin"}, {"offset", "3"}, {"length", "8"}}), "w");
@@ -120,7 +120,7 @@ TEST_CASE("sparse tensors become dense") {
   *sparse.mutable_indices() = tensor<int64_t>("", TensorProto::INT64, {2, 2}, {0, 1, 1, 0});
   sparse.add_dims(2);
   sparse.add_dims(2);
-  TempFolder folder;
+  ModelFolder folder;
   auto file = open_empty(folder);
   auto data = file->read(sparse, "s");
   REQUIRE(data);

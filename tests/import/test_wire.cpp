@@ -23,7 +23,7 @@ ModelProto sample() {
 }
 
 DiagKind kind_of(const std::string& bytes) {
-  TempFolder folder;
+  ModelFolder folder;
   auto opened = ModelFile::open(folder.write("m.onnx", bytes));
   REQUIRE(!opened);
   CHECK(message(opened.error()).find("m.onnx") != std::string::npos);
@@ -33,7 +33,7 @@ DiagKind kind_of(const std::string& bytes) {
 }  // namespace
 
 TEST_CASE("large payloads stay in the file, small ones are copied") {
-  TempFolder folder;
+  ModelFolder folder;
   const std::string bytes = sample().SerializeAsString();
   auto file = ModelFile::open(folder.write("m.onnx", bytes));
   REQUIRE(file);
@@ -66,7 +66,7 @@ TEST_CASE("files that are no models") {
 
 TEST_CASE("every truncation of a model is refused") {
   const std::string whole = sample().SerializeAsString();
-  TempFolder folder;
+  ModelFolder folder;
   for (size_t size = 0; size < whole.size(); size += size < 200 ? 1 : 97) {
     INFO(size);
     auto file = ModelFile::open(folder.write("m.onnx", std::string_view(whole).substr(0, size)));
@@ -98,7 +98,7 @@ TEST_CASE("a file cannot claim our own fields") {
   t.set_mapped_offset(1u << 30);
   t.set_mapped_size(8);
   g.initializer(t).output("w");
-  TempFolder folder;
+  ModelFolder folder;
   auto file = ModelFile::open(folder.write("m.onnx", model_of(g).SerializeAsString()));
   REQUIRE(file);
   auto data = (*file)->read((*file)->proto().graph().initializer(0), "w");

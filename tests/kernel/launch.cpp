@@ -1,15 +1,13 @@
 // Kernels of all cases on one simulated device; elements to bytes and back.
 #include "launch.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstring>
-#include <filesystem>
 
 #include "catch.h"
 #include "ops/arithmetic.h"
 #include "runtime_stub/sim/sim.h"
+#include "temp_folder.h"
 
 namespace dlcb::testing {
 
@@ -26,14 +24,7 @@ std::vector<Compiled> compile_cases(const kernel::GenerateOptions& options) {
 }
 
 Machine open_machine(std::span<const Compiled> cases) {
-  static const std::string folder = [] {
-    char name[] = "/tmp/dlcb_kernels_XXXXXX";
-    return std::string(mkdtemp(name));
-  }();
-  struct Cleaner {
-    ~Cleaner() { std::filesystem::remove_all(folder); }
-  };
-  static Cleaner cleaner;
+  static const TempFolder folder;
   Machine machine;
   rt::DeviceConfig config;
   std::string text;
@@ -44,7 +35,7 @@ Machine open_machine(std::span<const Compiled> cases) {
       text += f.text + "\n";
     }
   }
-  config.sim_cache_dir = folder;
+  config.sim_cache_dir = folder.path.string();
   config.modules = 1;
   config.module_image = [&](uint32_t, std::string_view) {
     return std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size());

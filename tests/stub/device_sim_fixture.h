@@ -10,27 +10,15 @@
 
 #include "catch.h"
 #include "runtime_stub/sim/sim.h"
+#include "temp_folder.h"
 
 namespace dlcb::testing {
 
-// A fresh folder, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    char name[] = "/tmp/dlcb_test_XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // One folder for all tests of the process, so that a text is compiled once.
 inline const std::string& shared_folder() {
-  static TemporaryFolder folder;
-  return folder.path();
+  static const TempFolder folder;
+  static const std::string path = folder.path.string();
+  return path;
 }
 
 struct Entry {
