@@ -93,14 +93,12 @@ Status Graph::check_data_indices(const ops::Definition& definition, NodeId node,
                                  std::string_view op, std::span<const Origin> origins) {
   for (const ops::DataIndex& index : definition.data_indices) {
     const auto extent = sym_->as_const(index.extent);
-    for (ops::Scalar load : scalars_->loads(index.integer)) {
-      const ops::ScalarNode& read = scalars_->node(load);
-      if (!extent || load != index.integer) continue;
-      const auto bad = index_outside(*sym_, value(read.value), read.coords, *extent);
-      if (!bad) continue;
-      const std::string why = "index " + std::to_string(*bad) + " must lie within a dim of " + std::to_string(*extent);
-      DLCB_TRY(record({sym_->constant(0), why, -1, -1}, node, operands, op, origins));
-    }
+    const ops::ScalarNode& read = scalars_->node(index.integer);
+    if (!extent || read.kind != ops::ScalarKind::Load) continue;
+    const auto bad = index_outside(*sym_, value(read.value), read.coords, *extent);
+    if (!bad) continue;
+    const std::string why = "index " + std::to_string(*bad) + " must lie within a dim of " + std::to_string(*extent);
+    DLCB_TRY(record({sym_->constant(0), why, -1, -1}, node, operands, op, origins));
   }
   return ok();
 }

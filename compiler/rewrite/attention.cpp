@@ -126,7 +126,7 @@ class AttentionMatcher {
   // `turned` is k^T. Leading dims are often merged for the transpose and split again: the keys are what went in.
   void keys(ValueId turned) {
     found_.k = turned;
-    found_.transpose_k = true;
+    found_.transposed_keys = true;
     const Node* split = match_.made_by(turned, "reshape");
     const ValueId middle = split ? split->inputs[0] : turned;
     const Node* transpose = match_.made_by(middle, "transpose");
@@ -141,7 +141,7 @@ class AttentionMatcher {
                                same_dims(source, turned, 0, 0, rank - 2);
     if (!regroups_only) return;
     found_.k = source;
-    found_.transpose_k = false;
+    found_.transposed_keys = false;
     if (split) take(*split);
     take(*transpose);
     if (merge) take(*merge);

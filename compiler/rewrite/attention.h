@@ -6,8 +6,8 @@
 namespace dlcb::rewrite {
 
 struct AttentionMatch {
-  ops::ValueId q, k, v, mask;  // mask: invalid if there is none
-  bool transpose_k = false;    // `k` lies as [.., size, keys] and must be turned first
+  ops::ValueId q, k, v, mask;    // mask: invalid if there is none
+  bool transposed_keys = false;  // `k` lies as [.., size, keys]
   double scale = 1;
   bool nan_is_zero = false;
   std::vector<const graph::Node*> nodes;  // the tree, for origins

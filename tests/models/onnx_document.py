@@ -6,6 +6,8 @@ import re
 
 import onnx
 
+from document import table
+
 HEAD = f"""# ONNX's backend test suite
 
 Written by `tests/models/onnx_cases.py --write-docs`; the cases are those of the onnx package ({onnx.__version__}) with opset 7 or later: one operator
@@ -19,11 +21,6 @@ each, or a small graph that PyTorch exported, with inputs and the outputs they m
 Where a case passes axes, scales and the like as inputs, and the model needs their values, they are made constants.
 `scripts/test` runs a sample; `--record` and `--slice` let the whole be run in pieces.
 """
-
-
-def table(header, rows):
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
 def write(path, records):

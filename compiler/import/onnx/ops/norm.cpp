@@ -14,9 +14,7 @@ std::vector<int> axes_from(int first, int rank) {
 }
 
 // Whether the computation is done in f32 (stash_type 1) although the operand is narrower.
-DType stash_dtype(NodeContext& n, DType t) {
-  return n.integer("stash_type", 1) == 1 && (t == DType::F16 || t == DType::BF16) ? DType::F32 : t;
-}
+DType stash_dtype(NodeContext& n, DType t) { return n.integer("stash_type", 1) == 1 && is_half(t) ? DType::F32 : t; }
 
 }  // namespace
 

@@ -88,10 +88,6 @@ std::string interpolation(NodeContext& n) {
   return mode == "bilinear" || mode == "trilinear" ? "linear" : mode;
 }
 
-}  // namespace
-
-namespace {
-
 // Before opset 11 `nearest` takes the position's floor on axes that grow and its ceiling on those that shrink.
 ValueId resize_by_scales(NodeContext& n, const std::vector<double>& scales) {
   ops::Attrs attrs{{"mode", interpolation(n)}, {"coordinate_transformation_mode", std::string("asymmetric")}};
