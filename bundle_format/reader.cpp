@@ -44,7 +44,7 @@ Mapping::~Mapping() {
 }
 
 Error Mapping::open(const std::string& path, Mapping* out) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without writer must not hang
   if (fd < 0) return {Fault::CannotOpen, std::strerror(errno)};
   struct stat info {};
   Error error;

@@ -182,17 +182,27 @@ Status AtomicFile::write_at(size_t offset, const void* data, size_t size) {
   return ok();
 }
 
+int AtomicFile::move_to_target() {
+  if (temporary_.empty()) return 0;  // published before
+  std::lock_guard lock(unfinished().mutex);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return errno;
+  unfinished().paths.erase(std::exchange(temporary_, {}));
+  return 0;
+}
+
 Status AtomicFile::commit() {
   DLCB_CHECK(fd_ >= 0, "commit after commit or failure");
   int error = ::close(std::exchange(fd_, -1)) != 0 ? errno : 0;  // some file systems report a full disk only here
-  if (error == 0) {
-    std::lock_guard lock(unfinished().mutex);
-    if (::rename(temporary_.c_str(), target_.c_str()) == 0) {
-      unfinished().paths.erase(std::exchange(temporary_, {}));
-      return ok();
-    }
-    error = errno;
-  }
+  if (error == 0) error = move_to_target();
+  if (error == 0) return ok();
+  discard();
+  return failure(error);
+}
+
+Status AtomicFile::publish() {
+  DLCB_CHECK(fd_ >= 0, "publish after commit or failure");
+  const int error = move_to_target();
+  if (error == 0) return ok();
   discard();
   return failure(error);
 }

@@ -49,10 +49,14 @@ class AtomicFile {
   size_t size() const { return size_; }  // bytes written so far
   // Renames onto the target. Nothing may be written afterwards.
   Status commit();
+  // The same, but more may be written, which is appended where readers of the target see it. Never undone: the file is
+  // no longer temporary.
+  Status publish();
 
  private:
   AtomicFile() = default;
   void discard();
+  int move_to_target();  // 0 or errno
   Diagnostic failure(int error) const;
 
   std::string path_, target_;  // as given, and with symbolic links followed

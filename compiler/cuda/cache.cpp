@@ -1,13 +1,11 @@
 #include "cuda/cache.h"
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <string_view>
+#include <system_error>
 
+#include "base/file.h"
 #include "base/hash.h"
 
 namespace dlcb::cuda {
@@ -24,14 +22,11 @@ std::string Cache::path(const std::string& key) const {
 
 std::optional<std::vector<char>> Cache::find(const std::string& key) const {
   if (folder_.empty()) return std::nullopt;
-  std::ifstream file(path(key), std::ios::binary);
-  if (!file) return std::nullopt;
-  std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  if (bytes.size() < kDigestSize) return std::nullopt;
-  const std::string stored(bytes.data(), kDigestSize);
-  bytes.erase(bytes.begin(), bytes.begin() + kDigestSize);
+  const auto file = MappedFile::open(path(key));
+  if (!file || file->size() < kDigestSize) return std::nullopt;
+  const std::string_view stored = file->text().substr(0, kDigestSize), bytes = file->text().substr(kDigestSize);
   if (digest(bytes.data(), bytes.size()) != stored) return std::nullopt;
-  return bytes;
+  return std::vector<char>(bytes.begin(), bytes.end());
 }
 
 bool Cache::store(const std::string& key, const std::vector<char>& bytes) const {
@@ -40,21 +35,9 @@ bool Cache::store(const std::string& key, const std::vector<char>& bytes) const 
   const std::string target = path(key);
   fs::create_directories(fs::path(target).parent_path(), error);
   if (error) return false;
-  const std::string beside = target + "." + std::to_string(getpid()) + "." + key.substr(2, 6);
-  {
-    std::ofstream file(beside, std::ios::binary);
-    file << digest(bytes.data(), bytes.size());
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) {
-      fs::remove(beside, error);
-      return false;
-    }
-  }
-  fs::rename(beside, target, error);
-  const bool kept = !error;
-  if (!kept) fs::remove(beside, error);
-  return kept;
+  auto file = AtomicFile::create(target);
+  return file && file->write(digest(bytes.data(), bytes.size())) && file->write(bytes.data(), bytes.size()) &&
+         file->commit();
 }
 
 std::string default_cache_folder() {

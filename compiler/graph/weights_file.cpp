@@ -1,11 +1,7 @@
 #include "graph/weights_file.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
-
-#include "base/file.h"
 
 namespace dlcb::graph {
 namespace {
@@ -22,26 +18,30 @@ WeightsOut WeightsFile::out() {
 uint64_t WeightsFile::place(const Constant& constant) {
   const auto [at, fresh] = placed_.try_emplace({constant.bytes.data(), constant.bytes.size()}, size_);
   if (!fresh) return at->second;
-  if (!file_.is_open()) {
-    std::error_code ignored;  // opening fails where the folder could not be made
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    file_.open(path_, std::ios::binary | std::ios::trunc);
-  }
+  if (!file_ && written_) written_ = open();
   owners_.push_back(constant.owner);
-  file_.write(reinterpret_cast<const char*>(constant.bytes.data()),
-              static_cast<std::streamsize>(constant.bytes.size()));
-  const uint64_t padding = (kAlignment - constant.bytes.size() % kAlignment) % kAlignment;
-  constexpr char kZeros[kAlignment] = {};
-  file_.write(kZeros, static_cast<std::streamsize>(padding));
-  size_ += constant.bytes.size() + padding;
+  if (written_) written_ = append(constant.bytes);
+  size_ += (constant.bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
   return at->second;
 }
 
+Status WeightsFile::open() {
+  std::error_code ignored;  // opening fails where the folder could not be made
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  DLCB_ASSIGN(file_, AtomicFile::create(path_));
+  return ok();
+}
+
+Status WeightsFile::append(std::span<const std::byte> bytes) {
+  constexpr char kZeros[kAlignment] = {};
+  DLCB_TRY(file_->write(bytes.data(), bytes.size()));
+  return file_->write(kZeros, (kAlignment - bytes.size() % kAlignment) % kAlignment);
+}
+
 Status WeightsFile::flush() {
-  if (placed_.empty()) return ok();
-  errno = 0;
-  if (file_.flush()) return ok();
-  return diag(DiagKind::CannotWrite, {path_, errno != 0 ? std::strerror(errno) : "write failed"});
+  if (written_ && file_) written_ = file_->publish();
+  if (!written_) return written_.error();
+  return ok();
 }
 
 OpenWeights weights_beside(const std::string& text_path) {

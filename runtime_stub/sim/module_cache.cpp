@@ -30,6 +30,8 @@ constexpr std::string_view kMagic = "dlcb-sim-module1";
 std::string footer(const std::string& content) { return std::string(kMagic) + Digest().add(content).hex(); }
 
 bool intact(const std::string& path) {
+  std::error_code ec;
+  if (!fs::is_regular_file(path, ec)) return false;  // opening a pipe would wait for its writer
   std::ifstream in(path, std::ios::binary);
   if (!in) return false;
   std::string bytes{std::istreambuf_iterator<char>(in), {}};

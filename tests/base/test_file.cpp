@@ -43,6 +43,25 @@ TEST_CASE("a committed file is whole, an uncommitted one leaves nothing") {
   CHECK(folder.entries() == 1);
 }
 
+TEST_CASE("a published file takes the place of an older one and grows") {
+  Folder folder;
+  REQUIRE(write_file(folder.at("a"), "older"));
+  auto older = MappedFile::open(folder.at("a"));
+  REQUIRE(older);
+  {
+    auto file = AtomicFile::create(folder.at("a"));
+    REQUIRE(file);
+    REQUIRE(file->write("1"));
+    REQUIRE(file->publish());
+    CHECK(*read_file(folder.at("a")) == "1");
+    REQUIRE(file->write("2"));
+    REQUIRE(file->publish());
+  }
+  CHECK(*read_file(folder.at("a")) == "12");
+  CHECK(older->text() == "older");
+  CHECK(folder.entries() == 1);
+}
+
 TEST_CASE("paths that cannot be written are refused before any work") {
   Folder folder;
   auto in_missing = AtomicFile::create(folder.at("no/such/a"));

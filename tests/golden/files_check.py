@@ -163,6 +163,38 @@ class Checks:
             self.build(text, folder / "again.dlcb", "--start-at", start)
             assert (folder / "again.dlcb").read_bytes() == (folder / "whole.dlcb").read_bytes(), f"from {start}: other bytes"
 
+    def passes_can_be_dumped_over(self):
+        """A pass that starts from a dump may dump beside it: the weights that it reads stay what they were."""
+        folder = self.folder("dumped_over")
+        self.build(self.large_model, folder / "whole.dlcb", "--dump-dir", folder)
+        (text,) = folder.glob("*_import.txt")
+        self.build(text, folder / "again.dlcb", "--start-at", "solve_shapes", "--dump-dir", folder)
+        assert (folder / "again.dlcb").read_bytes() == (folder / "whole.dlcb").read_bytes(), "other bytes"
+
+    def no_program_waits_at_a_pipe(self):
+        """That lies where a file is read or written; no pipe is removed either."""
+        folder = self.folder("pipes")
+        pipe, tensor, dump = folder / "pipe", folder / "x.npy", folder / "dump"
+        dump.mkdir()
+        for path in (pipe, tensor, dump / "weights.bin", dump / "00_import.txt", dump / "y.npy"):
+            os.mkfifo(path)
+        for what in (
+            ["dlcbc", pipe, "-o", folder / "out.dlcb"],
+            ["dlcbc", self.model, "-o", pipe],
+            ["dlcbc", self.large_model, "-o", folder / "out.dlcb", "--dump-dir", dump],
+            ["dlcb-inspect", pipe],
+            ["dlcb-run", pipe, "--device", "sim"],
+            ["dlcb-run", self.bundle, "--device", "sim", "--input", f"x=@{tensor}"],
+            ["dlcb-run", self.bundle, "--device", "sim", "--input", "x=ones[2,3]", "--output", dump],
+        ):
+            done = self.run(*what)
+            self.refused(done, f"{what[0]} {what[1:]}", done.returncode or 1)
+            assert "not a regular file" in done.stderr, done.stderr
+        (dump / "00_import.txt").unlink()
+        done = self.run("dlcbc", self.large_model, "-o", folder / "out.dlcb", "--dump-dir", dump)
+        self.refused(done, "weights.bin", done.returncode or 1)
+        assert pipe.is_fifo() and (dump / "weights.bin").is_fifo() and not (folder / "out.dlcb").exists()
+
     def faults_can_be_reproduced(self):
         """By the command that the message shows, from files that are left beside each other."""
         folder = self.folder("fault")
@@ -224,6 +256,8 @@ def main():
             checks.damaged_bundles_are_refused,
             checks.other_versions_are_refused,
             checks.passes_can_be_run_again,
+            checks.passes_can_be_dumped_over,
+            checks.no_program_waits_at_a_pipe,
             checks.faults_can_be_reproduced,
             checks.an_unwritable_cache_is_told,
             checks.only_the_c_library_is_loaded,
@@ -232,7 +266,7 @@ def main():
             try:
                 check()
                 print(f"ok      {check.__name__}")
-            except AssertionError as error:
+            except (AssertionError, subprocess.TimeoutExpired) as error:
                 failed += 1
                 print(f"FAILED  {check.__name__}: {error}")
     sys.exit(1 if failed else 0)

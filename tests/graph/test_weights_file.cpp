@@ -38,6 +38,23 @@ TEST_CASE("texts share the weights that they have in common") {
   }
 }
 
+TEST_CASE("weights that are still mapped are not overwritten") {
+  Folder folder;
+  for (const float number : {2.0f, 3.0f}) {
+    const auto before = weights_beside(folder.at("text.ir"))("weights.bin");
+    testing::Fixture f;
+    f.g.add_output("w", f.constant<float>("w", DType::F32, {100}, std::vector<float>(100, number)));
+    WeightsFile weights(folder.path.string(), "weights.bin");
+    const WeightsOut out = weights.out();
+    print(f.g, &out);
+    REQUIRE(weights.flush());
+    CHECK(bool(before) == (number == 3));
+    float value = 0;
+    if (before) std::memcpy(&value, before->bytes.data(), sizeof value);
+    CHECK(value == (number == 3 ? 2 : 0));
+  }
+}
+
 TEST_CASE("weights elsewhere, or none, are refused") {
   Folder folder;
   const OpenWeights open = weights_beside(folder.at("text.ir"));
