@@ -87,77 +87,133 @@ class Guards {
     guards_.push_back(std::move(guard));
   }
 
-  // One-symbol constraints are intersected exactly, symbol by symbol; the others are kept unless the rest implies them.
-  Status constraints() {
-    std::vector<Constraint> rest;
-    std::vector<sym::Expr> order;
-    std::map<sym::Expr, std::vector<const Constraint*>> by_symbol;  // reached through `order` only
-    for (const Constraint& c : g_.constraints) {
-      std::span<const sym::Expr> free = s_.symbols(c.condition);
-      if (free.size() == 1 && s_.bounds(free[0]).lo >= 0) {
-        if (!by_symbol.contains(free[0])) order.push_back(free[0]);
-        by_symbol[free[0]].push_back(&c);
-      } else {
-        rest.push_back(c);
-      }
+  // What a constraint asks of dims, and the values read from inputs (a sample rate, a flag) with which it asks it.
+  struct Demand {
+    const Constraint* constraint;
+    sym::Expr goal, context;  // the constraint is "goal or not context"
+  };
+  struct Group {
+    sym::Expr symbol, context;
+    std::vector<Demand> demands;
+  };
+
+  Demand demand(const Constraint& c) const {
+    Demand d{&c, c.condition, s_.constant(1)};
+    if (s_.kind(c.condition) != sym::Kind::Or) return d;
+    sym::Expr about_dims = s_.constant(0), others = s_.constant(0);
+    for (sym::Expr part : s_.operands(c.condition)) {
+      const bool dims = std::ranges::any_of(s_.symbols(part), [&](sym::Expr x) { return g_.source(x).has_value(); });
+      sym::Expr& side = dims ? about_dims : others;
+      side = s_.logical_or(side, part);
     }
-    for (sym::Expr symbol : order) DLCB_TRY(one_symbol(symbol, by_symbol[symbol], rest));
+    if (s_.as_const(about_dims) || s_.as_const(others)) return d;
+    return {&c, about_dims, s_.logical_not(others)};
+  }
+
+  std::string with_context(std::string goal, sym::Expr context) const {
+    if (s_.as_const(context)) return goal;
+    if (goal.find(" or ") != std::string::npos) goal = "(" + goal + ")";
+    return goal + " if " + sym::outline(s_, context);
+  }
+
+  // The same goal in several contexts is one constraint: both branches of an If may ask it.
+  std::vector<Constraint> join_contexts() const {
+    std::vector<Constraint> joined;
+    std::map<sym::Expr, size_t> by_goal;
+    for (const Constraint& c : g_.constraints) {
+      const Demand d = demand(c);
+      const auto [found, fresh] = by_goal.emplace(d.goal, joined.size());
+      if (fresh) {
+        joined.push_back(c);
+        continue;
+      }
+      Constraint& first = joined[found->second];
+      const sym::Expr context = s_.logical_or(demand(first).context, d.context);
+      first.condition = s_.logical_or(d.goal, s_.logical_not(context));
+      first.origins.insert(first.origins.end(), c.origins.begin(), c.origins.end());
+    }
+    return joined;
+  }
+
+  // Demands on one symbol are intersected exactly, symbol by symbol; the others are kept unless the rest implies them.
+  Status constraints() {
+    const std::vector<Constraint> joined = join_contexts();
+    std::vector<Constraint> rest;
+    std::vector<Group> groups;
+    for (const Constraint& c : joined) {
+      const Demand d = demand(c);
+      std::span<const sym::Expr> free = s_.symbols(d.goal);
+      if (free.size() != 1 || s_.bounds(free[0]).lo < 0) {
+        rest.push_back(c);
+        continue;
+      }
+      auto group =
+          std::ranges::find_if(groups, [&](const Group& g) { return g.symbol == free[0] && g.context == d.context; });
+      if (group == groups.end()) group = groups.insert(group, {free[0], d.context, {}});
+      group->demands.push_back(d);
+    }
+    std::ranges::stable_partition(groups, [&](const Group& g) { return s_.as_const(g.context).has_value(); });
+    for (const Group& g : groups) DLCB_TRY(one_symbol(g, rest));
     keep_unimplied(rest);
     return ok();
   }
 
-  Status one_symbol(sym::Expr symbol, const std::vector<const Constraint*>& list, std::vector<Constraint>& rest) {
-    sym::Bounds domain = s_.bounds(symbol);
+  Status one_symbol(const Group& group, std::vector<Constraint>& rest) {
+    const sym::Expr symbol = group.symbol;
+    const bool always = s_.as_const(group.context).has_value();
+    const sym::Bounds domain = s_.bounds(symbol);
+    const auto known = always_.find(symbol);
     std::optional<IntegerSet> set;
-    std::vector<const Constraint*> merged;
-    for (const Constraint* c : list) {
-      auto one = solutions(s_, c->condition, symbol);
+    std::vector<Demand> merged;
+    auto keep_apart = [&](const Demand& d) { rest.push_back(*d.constraint); };
+    for (const Demand& d : group.demands) {
+      auto one = solutions(s_, d.goal, symbol);
       auto both = one && set ? IntegerSet::intersect(*set, *one) : one;
-      if (!both) {
-        rest.push_back(*c);
+      if (!both || (!always && !both->meets(domain))) {
+        keep_apart(d);
         continue;
       }
-      if (!one->meets(domain)) return graph::no_value_left(g_, symbol, "only " + words(*one, symbol, *c) + " can", *c);
-      IntegerSet before = set.value_or(IntegerSet({true}, 0, 1));
+      if (!one->meets(domain)) return no_value(symbol, *one, *d.constraint);
+      const IntegerSet before = set ? *set : known != always_.end() ? known->second : IntegerSet({true}, 0, 1);
       if (one->covers(before, domain)) continue;  // says nothing new
-      std::erase_if(merged,
-                    [&](const Constraint* m) { return solutions(s_, m->condition, symbol)->covers(*one, domain); });
-      merged.push_back(c);
+      std::erase_if(merged, [&](const Demand& m) { return solutions(s_, m.goal, symbol)->covers(*one, domain); });
+      merged.push_back(d);
       set = both;
     }
     if (!set || merged.empty()) return ok();
-    if (!set->meets(domain))
-      return graph::no_value_left(g_, symbol, "only " + words(*set, symbol, *merged[0]) + " can", *merged[0]);
-    std::string name = sym::outline(s_, symbol);
-    auto text = set->text(name);
+    if (!set->meets(domain)) return no_value(symbol, *set, *merged[0].constraint);
+    auto text = set->text(sym::outline(s_, symbol));
     auto condition = set->condition(s_, symbol);
     if (!text || !condition) {
-      for (const Constraint* c : merged) rest.push_back(*c);
+      std::ranges::for_each(merged, keep_apart);
       return ok();
     }
-    merged_guard(*condition, *text, symbol, merged);
+    if (always) always_.emplace(symbol, *set);
+    merged_guard(group, *condition, *text, merged);
     return ok();
   }
 
-  std::string words(const IntegerSet& set, sym::Expr symbol, const Constraint& c) const {
-    if (set.empty()) return sym::outline(s_, c.condition);
-    return set.text(sym::outline(s_, symbol)).value_or(sym::outline(s_, c.condition));
+  Status no_value(sym::Expr symbol, const IntegerSet& set, const Constraint& c) const {
+    const std::string condition = sym::outline(s_, c.condition);
+    const auto text = set.empty() ? condition : set.text(sym::outline(s_, symbol)).value_or(condition);
+    return graph::no_value_left(g_, symbol, "only " + text + " can", c);
   }
 
-  void merged_guard(sym::Expr condition, std::string text, sym::Expr symbol,
-                    const std::vector<const Constraint*>& merged) {
+  void merged_guard(const Group& group, sym::Expr condition, std::string text, const std::vector<Demand>& merged) {
     Guard guard;
-    guard.condition = condition;
-    guard.text = std::move(text);
-    guard.shown.push_back({sym::outline(s_, symbol), symbol});
-    for (const Constraint* c : merged) {
-      if (guard.why.find(c->why) == std::string::npos) guard.why += (guard.why.empty() ? "" : "; ") + c->why;
-      for (const graph::Origin& o : c->origins)
+    guard.condition = s_.logical_or(condition, s_.logical_not(group.context));
+    guard.text = with_context(std::move(text), group.context);
+    show_symbols(group.context, guard);
+    guard.shown.push_back({sym::outline(s_, group.symbol), group.symbol});
+    for (const Demand& d : merged) {
+      const Constraint& c = *d.constraint;
+      if (guard.why.find(c.why) == std::string::npos) guard.why += (guard.why.empty() ? "" : "; ") + c.why;
+      for (const graph::Origin& o : c.origins)
         if (guard.origins.size() < kMaxOrigins &&
             std::find(guard.origins.begin(), guard.origins.end(), o) == guard.origins.end())
           guard.origins.push_back(o);
     }
-    blame(std::span(&symbol, 1), guard);
+    blame(std::span(&group.symbol, 1), guard);
     guards_.push_back(std::move(guard));
   }
 
@@ -193,11 +249,12 @@ class Guards {
   Guard model_guard(const Constraint& c) {
     Guard guard;
     guard.condition = c.condition;
-    guard.text = sym::outline(s_, c.condition);
+    const Demand d = demand(c);
+    guard.text = with_context(sym::outline(s_, d.goal), d.context);
     guard.why = c.why;
     guard.origins = c.origins;
     show_symbols(c.condition, guard);
-    sym::Expr main = s_.kind(c.condition) == sym::Kind::Or ? s_.operands(c.condition)[0] : c.condition;
+    sym::Expr main = s_.kind(d.goal) == sym::Kind::Or ? s_.operands(d.goal)[0] : d.goal;
     if (s_.kind(main) == sym::Kind::Eq || s_.kind(main) == sym::Kind::Le || s_.kind(main) == sym::Kind::Lt)
       for (sym::Expr side : {s_.operands(main)[0], s_.operands(main)[1]})
         if (s_.kind(side) != sym::Kind::Symbol && s_.kind(side) != sym::Kind::Const)
@@ -232,6 +289,7 @@ class Guards {
   const graph::Graph& g_;
   sym::Store& s_;
   std::vector<Guard> guards_;
+  std::map<sym::Expr, IntegerSet> always_;  // by symbol, what its guard without a context leaves
 };
 
 }  // namespace

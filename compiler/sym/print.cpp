@@ -137,6 +137,10 @@ struct Printer {
         at(kOr);
         return infix(e, " or ", kAnd);
       case Kind::Not:
+        if (const Expr equal = s.operands(e)[0]; s.node(equal).kind == Kind::Eq) {
+          at(kCompare);
+          return infix(equal, " != ", kAdd);
+        }
         at(kNot);
         return "not " + of(s.operands(e)[0], kNot);
       case Kind::Min:

@@ -95,7 +95,44 @@ TEST_CASE("a guard of one case is implied by a stronger one of the same case") {
   need(f, "65 <= max(1, A) or not B == 8");
   need(f, "192 <= A or not B == 8");
   need(f, "B == 8 or 33 <= max(1, A)");
-  CHECK(texts(list(f)) == "192 <= A or not B == 8; B == 8 or 33 <= max(1, A)");
+  CHECK(texts(list(f)) == "192 <= A or B != 8; B == 8 or 33 <= max(1, A)");
+}
+
+// `rate` is no dim: a value that the host reads from an input.
+TEST_CASE("what is needed under a condition on values is merged and said per condition") {
+  Fixture f;
+  f.input("x", DType::F32, {"A", "B"});
+  need(f, "65 <= max(1, A) or not rate == 16", "/a");
+  need(f, "(A + 320)//512 == 1 or not rate == 16", "/b");
+  need(f, "rate == 16 or 33 <= max(1, A)", "/c");
+  need(f, "A == B or A == 1 or not rate == 16", "/d");
+  auto guards = list(f);
+  REQUIRE(texts(guards) == "192 <= A <= 703 if rate == 16; A >= 33 if rate != 16; (A == 1 or A == B) if rate == 16");
+  CHECK(guards[0].condition == f.expr("(192 <= A and A <= 703) or not rate == 16"));
+  CHECK(guards[0].axis == 0);
+  CHECK(guards[0].origins.at(0).node == "/b");
+}
+
+TEST_CASE("what both branches need is needed; what is needed anyway is not said of a branch") {
+  Fixture f;
+  f.input("x", DType::F32, {"A", "B", "C"});
+  need(f, "A == B or not rate == 16", "/then");
+  need(f, "rate == 16 or A == B", "/else");
+  need(f, "C >= 7 or rate == 16", "/narrow");
+  need(f, "C >= 9", "/wide");
+  need(f, "C >= 5 or rate == 8", "/none");
+  auto guards = list(f);
+  CHECK(texts(guards) == "C >= 9; A == B");
+  CHECK(guards[1].origins.size() == 2);
+}
+
+TEST_CASE("a branch that no size can take is not a contradiction") {
+  Fixture f;
+  f.input("x", DType::F32, {"A"});
+  need(f, "A == 3 or not rate == 16");
+  need(f, "A == 4 or not rate == 16");
+  const std::string text = texts(list(f));
+  CHECK(text == "A == 3 if rate == 16; A == 4 if rate == 16");
 }
 
 TEST_CASE("a range that the constraints leave empty is reported") {
