@@ -374,6 +374,15 @@ void check_reductions(Gpu& gpu) {
   gpu.release();
 }
 
+// A bundle whose launches pass other parameters than the code takes is not opened, where the driver tells.
+void check_parameters(rt::DeviceConfig config) {
+  config.entries[0].params = "p";
+  std::shared_ptr<rt::Device> device;
+  const rt::Error error = rt::open_cuda(config, &device);
+  const bool old = error.status == DLCB_OK;  // a driver before CUDA 12.4
+  report("parameters", old || error.status == DLCB_BAD_BUNDLE, 0, 0, old ? "not compared" : error.message);
+}
+
 void check_memory(Gpu& gpu) {
   if (!wanted("memory")) return;
   std::vector<uint32_t> values(20 << 20);
@@ -403,10 +412,10 @@ int main(int argc, char** argv) {
   if (nvrtc.available()) {
     // One family after the other until the device takes it; cubins run within their major version.
     config.modules = 2;
-    config.entries = {{"row_sum", 0, 1024, true, std::nullopt},
-                      {"reverse3", 0, 512, true, std::nullopt},
-                      {"widen", 1, 256, false, std::nullopt},
-                      {"narrow", 1, 256, false, std::nullopt}};
+    config.entries = {{"row_sum", 0, 1024, true, "pp44"},
+                      {"reverse3", 0, 512, true, "pp4"},
+                      {"widen", 1, 256, false, "ppp"},
+                      {"narrow", 1, 256, false, "ppp"}};
     config.module_image = [&](uint32_t m, std::string_view target) {
       nvrtc.compile(texts[m], std::string(target), &cubins[m]);
       return std::span<const uint8_t>(cubins[m]);
@@ -425,6 +434,7 @@ int main(int argc, char** argv) {
     if (nvrtc.available()) {
       check_conversions(gpu);
       check_reductions(gpu);
+      check_parameters(config);
     } else {
       std::printf("note: no libnvrtc, so no kernel was run\n");
     }

@@ -1,9 +1,10 @@
-// What of the CUDA device can be checked without a GPU: target choice, convolution plans for a described H200 (where
-// cuDNN is installed), and plain refusals where there is no driver.
+// What of the CUDA device can be checked without a GPU: target choice, parameters of kernels, convolution plans for a
+// described H200 (where cuDNN is installed), and plain refusals where there is no driver.
 #include <string>
 
 #include "catch.h"
 #include "runtime_stub/src/cuda/conv_plan.h"
+#include "runtime_stub/src/cuda/parameters.h"
 #include "runtime_stub/src/cuda/target.h"
 
 using namespace dlcb::rt;
@@ -37,6 +38,50 @@ TEST_CASE("a target is chosen by compute capability") {
   CHECK(choose_target({"sm_86"}, 8, 0) == -1);
   CHECK(choose_target({"", "sm_", "sm_9", "compute_90", "sm_90z", "sm_90aa"}, 9, 0) == -1);
   CHECK(choose_target({}, 9, 0) == -1);
+}
+
+namespace {
+
+// A driver whose every function has the parameters (pointer, 4 bytes, 4 bytes, 8 bytes).
+CUresult four_parameters(CUfunction, size_t index, size_t* offset, size_t* size) {
+  constexpr size_t kOffsets[] = {0, 8, 12, 16}, kSizes[] = {8, 4, 4, 8};
+  if (index >= std::size(kSizes)) return kCudaErrorInvalidValue;
+  *offset = kOffsets[index];
+  *size = kSizes[index];
+  return 0;
+}
+
+Driver described_by(CUresult (*parameters)(CUfunction, size_t, size_t*, size_t*)) {
+  Driver driver;
+  driver.cuFuncGetParamInfo = parameters;
+  driver.cuGetErrorName = [](CUresult, const char** text) { return *text = "NAME", 0; };
+  driver.cuGetErrorString = [](CUresult, const char** text) { return *text = "words", 0; };
+  return driver;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel with other parameters than its launches pass is refused") {
+  const Driver driver = described_by(four_parameters);
+  const auto status = [&](const char* passed) {
+    return check_parameters(driver, nullptr, {"k", 0, 1, false, passed}).status;
+  };
+  CHECK(status("p448") == DLCB_OK);
+  CHECK(status("p44p") == DLCB_OK);  // the driver does not tell them apart
+  for (const char* other : {"", "p", "p44", "p4484", "p484", "4448", "p444", "8448p"}) {
+    INFO(other);
+    CHECK(status(other) == DLCB_BAD_BUNDLE);
+  }
+}
+
+TEST_CASE("parameters of kernels are believed where they cannot be compared") {
+  CHECK(!check_parameters(described_by(nullptr), nullptr, {"k", 0, 1, false, "44"}));  // an old driver
+  CHECK(!check_parameters(described_by(four_parameters), nullptr, {"k", 0, 1, false, std::nullopt}));
+  const auto none = [](CUfunction, size_t, size_t*, size_t*) -> CUresult { return kCudaErrorInvalidValue; };
+  CHECK(!check_parameters(described_by(none), nullptr, {"k", 0, 1, false, ""}));
+  const auto broken = [](CUfunction, size_t, size_t*, size_t*) -> CUresult { return kCudaErrorInvalidImage; };
+  CHECK(check_parameters(described_by(broken), nullptr, {"k", 0, 1, false, "p"}).message ==
+        "cuFuncGetParamInfo of k: words (NAME)");
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // See context.h.
 #include "context.h"
 
+#include "parameters.h"
 #include "target.h"
 
 namespace dlcb::rt {
@@ -59,6 +60,7 @@ Error CudaContext::load_modules(const DeviceConfig& config) {
     entry.name = info.name;
     if (const CUresult r = driver.cuModuleGetFunction(&entry.function, modules_[info.module], info.name.c_str()))
       return driver.check(r, "cuModuleGetFunction", info.name);
+    if (Error error = check_parameters(driver, entry.function, info)) return error;
   }
   return {};
 }

@@ -29,6 +29,7 @@ struct CUmemPoolProps {
 };
 
 enum : int {
+  kCudaErrorInvalidValue = 1,
   kCudaErrorOutOfMemory = 2,
   kCudaErrorNoDevice = 100,
   kCudaErrorInvalidImage = 200,
@@ -45,7 +46,9 @@ enum : int {
 
 struct Driver {
 #define DLCB_CUDA(NAME, SYMBOL, PARAMETERS) CUresult(*NAME) PARAMETERS = nullptr;
+#define DLCB_CUDA_NEWER DLCB_CUDA
 #include "driver.def"
+#undef DLCB_CUDA_NEWER
 #undef DLCB_CUDA
 
   // For open_api(). DLCB_MISSING_LIBRARY: no driver, or too old; DLCB_DEVICE_ERROR: no device.
@@ -53,7 +56,9 @@ struct Driver {
   template <class Find>
   void each(Find find) {
 #define DLCB_CUDA(NAME, SYMBOL, PARAMETERS) find(SYMBOL, &NAME);
+#define DLCB_CUDA_NEWER(NAME, SYMBOL, PARAMETERS) find(SYMBOL, &NAME, false);
 #include "driver.def"
+#undef DLCB_CUDA_NEWER
 #undef DLCB_CUDA
   }
   Error start() const { return check(cuInit(0), "cuInit"); }

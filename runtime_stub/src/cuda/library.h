@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 
 #include "runtime_stub/include/dlcb.h"
 #include "runtime_stub/src/device.h"
@@ -40,7 +41,8 @@ class Library {
 };
 
 // A library's functions, found once in the process. Api has kFiles, the names to open; each(find), which calls
-// find(symbol, &member) for every function; and, if the library must be started, start().
+// find(symbol, &member) for every function, with false as a third argument for those that old libraries lack, which are
+// null then; and, if the library must be started, start().
 template <class Api>
 Error open_api(const Api** out) {
   struct Opened {
@@ -51,8 +53,10 @@ Error open_api(const Api** out) {
       Library library;
       error = library.open(Api::kFiles);
       if (error) return;
-      api.each([&](const char* symbol, auto* function) {
-        if (!error) error = library.find(symbol, function);
+      api.each([&](const char* symbol, auto* function, bool needed = true) {
+        if (error) return;
+        Error missing = library.find(symbol, function);
+        if (needed) error = std::move(missing);
       });
       if constexpr (requires { api.start(); }) {
         if (!error) error = api.start();
