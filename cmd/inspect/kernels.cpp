@@ -50,6 +50,7 @@ Json kernels_view(const bundle::Bundle& bundle) {
                        {"shared_bytes", entry->shared_bytes()},
                        {"stack_bytes", entry->stack_bytes()},
                        {"instructions", entry->instructions()},
+                       {"calls", entry->calls()},
                        {"max_threads", entry->max_threads()},
                        {"synchronises", entry->syncs()},
                        {"regions", used}});
@@ -58,16 +59,17 @@ Json kernels_view(const bundle::Bundle& bundle) {
 }
 
 std::string kernels_text(const Json& view) {
-  std::string text = fmt::format("{:>4} {:>6} {:>6} {:>7} {:>7}  {}\n", "regs", "shared", "stack", "instrs", "threads",
+  constexpr const char* kRow = "{:>4} {:>6} {:>6} {:>7} {:>5} {:>7}  {}\n";
+  std::string text = fmt::format(kRow, "regs", "shared", "stack", "instrs", "calls", "threads",
                                  "kernel (--source KERNEL prints its code)");
   for (const Json& kernel : view["kernels"]) {
-    text += fmt::format("{:>4} {:>6} {:>6} {:>7} {:>7}  {}\n", kernel["registers"].get<uint32_t>(),
-                        kernel["shared_bytes"].get<uint32_t>(), kernel["stack_bytes"].get<uint32_t>(),
-                        kernel["instructions"].get<uint32_t>(), kernel["max_threads"].get<uint32_t>(),
+    text += fmt::format(kRow, kernel["registers"].get<uint32_t>(), kernel["shared_bytes"].get<uint32_t>(),
+                        kernel["stack_bytes"].get<uint32_t>(), kernel["instructions"].get<uint32_t>(),
+                        kernel["calls"].get<bool>() ? "yes" : "no", kernel["max_threads"].get<uint32_t>(),
                         kernel["name"].get<std::string>());
     for (const Json& region : kernel["regions"])
       text +=
-          fmt::format("{:36}{}: {}\n", "", region["region"].get<std::string>(), region["operators"].get<std::string>());
+          fmt::format("{:42}{}: {}\n", "", region["region"].get<std::string>(), region["operators"].get<std::string>());
   }
   return text;
 }

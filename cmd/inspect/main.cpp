@@ -95,7 +95,7 @@ void define(CLI::App& app, Flags& flags) {
   app.add_option("BUNDLE", flags.path, "the .dlcb file");
   app.add_flag("--dims", flags.dims, "every named dim and where it comes from");
   app.add_flag("--guards", flags.guards, "what is checked, why, and which operators need it");
-  app.add_flag("--kernels", flags.kernels, "registers, shared memory, stack and instructions of each kernel");
+  app.add_flag("--kernels", flags.kernels, "registers, shared memory, stack, instructions and calls of each kernel");
   app.add_flag("--host", flags.host, "the host program");
   app.add_flag("--thunks", flags.thunks, "the launch order");
   app.add_flag("--memory", flags.memory, "buffers and their lives");

@@ -432,6 +432,7 @@ void set_entry_facts(fb::ProgramT& program, std::span<const cuda::EntryFacts> fa
     entry.shared_bytes = facts[i].shared_bytes;
     entry.stack_bytes = facts[i].stack_bytes;
     entry.instructions = facts[i].instructions;
+    entry.calls = facts[i].has_calls;
   }
 }
 

@@ -50,7 +50,9 @@ TEST_CASE("dims and guards are in the model's terms") {
 
 TEST_CASE("every view renders") {
   Sample sample;
-  CHECK(contains(kernels_text(kernels_view(sample.bundle())), "regs"));
+  const Json kernels = kernels_view(sample.bundle());
+  CHECK(kernels["kernels"][0]["calls"] == false);
+  CHECK(contains(kernels_text(kernels), "regs"));
   CHECK(contains(host_text(host_view(sample.bundle())), "input_dim 0, 0  ; x"));
   CHECK(contains(thunks_text(thunks_view(sample.bundle(), nullptr)), "launch"));
   CHECK(contains(memory_text(memory_view(sample.bundle(), nullptr)), "Arena"));

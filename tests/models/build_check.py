@@ -1,4 +1,5 @@
-"""Compiles a model in two folders, cold each time, and checks that the bundles are equal and what they cost."""
+"""Compiles a model in two folders, cold each time, and checks that the bundles are equal, what they cost, and the code of their
+kernels."""
 import json
 import os
 import statistics
@@ -38,6 +39,16 @@ def once(model, context):
     return {"seconds": seconds, "peak_bytes": peak, "bundle_bytes": context.bundle.stat().st_size, "weight_bytes": report["weight_bytes"]}
 
 
+def check_kernels(context):
+    """No kernel of these models needs a stack frame or a subroutine of the device compiler: either would show that an index
+    is not divided by multiplication, that an array is not in registers, or that a quotient is exact without need."""
+    command = [context.bin / "dlcb-inspect", context.bundle, "--kernels", "--json"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+    for kernel in json.loads(done.stdout)["kernels"]:
+        context.expect(kernel["stack_bytes"] == 0, f"kernel {kernel['name']} has a stack of {kernel['stack_bytes']} bytes")
+        context.expect(not kernel["calls"], f"kernel {kernel['name']} calls a subroutine")
+
+
 def check(model, context):
     """The report of the -j2 builds, their median time; what is wrong goes to context.failures."""
     try:
@@ -56,6 +67,7 @@ def check(model, context):
     context.expect(size <= weights + MEGABYTE, f"the bundle has {size} bytes for {weights} bytes of weights")
     context.expect(peak <= 2 * weights + 400 * MEGABYTE, f"peak memory is {peak} bytes for {weights} bytes of weights")
     context.expect(report["cached_modules"] == 0, "the cache was not cold")
+    check_kernels(context)
     kept = ("inputs", "outputs", "guards", "kernels", "entry_points", "library_calls", "weight_bytes")
     measured = {"seconds": seconds, "seconds_one_thread": single, "peak_bytes": peak, "bundle_bytes": size}
     return measured | {key: report[key] for key in kept}

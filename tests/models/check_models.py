@@ -6,7 +6,8 @@ usage: check_models.py --models FOLDER --bin FOLDER [--device sim|cuda] [--resul
 
 For each model: the outputs agree with onnxruntime's at six shapes or more; inputs that the model cannot take are refused by
 dlcb-run and through the C interface, in the model's own terms. On the simulator also: two builds in two folders at -j1 and -j2
-with cold caches give the same bytes, within bounds of size and memory. On a GPU everything runs with TF32 off and on.
+with cold caches give the same bytes, within bounds of size and memory; no kernel has a stack or calls. On a GPU everything runs
+with TF32 off and on.
 Models that are not there are named and left out. Exit code 77: nothing could be checked.
 """
 import argparse
