@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The cases of the onnx package's backend test suite, compiled by dlcbc and run on the simulator.
 
-usage: onnx_cases.py --bin FOLDER [--way static|dynamic|threads ...] [--sample N] [--seed S] [-k PATTERN] [-v]
+usage: onnx_cases.py --bin FOLDER [--way static|dynamic|constants|threads ...] [--sample N] [--seed S] [-k PATTERN] [-v]
                      [--slice I/N] [--work FOLDER] [--record FILE] [--write-docs FILE RECORD ...]
 
-A case is one operator (or a small exported graph) with inputs and the outputs they must give. Three ways:
+A case is one operator (or a small exported graph) with inputs and the outputs they must give. Four ways:
 static: as the case is; dynamic: every dim of every input is a dim of its own, except those whose size the model needs;
+constants: all inputs but the first are constants, which are folded, laid out anew and read when compiling;
 threads: nothing is run, but -j1 without a cache, -j2 with a cold one and -j2 with a warm one must give the same
 bytes. Inputs whose values the model needs (axes, scales) become constants where they were refused: all but the first, or,
 unless dims are to be dynamic, all. Every refusal must have its reason in onnx_refusals.py; all else that is not a pass is a failure.
@@ -35,7 +36,7 @@ except ImportError as missing:
 from onnx_refusals import difference_of, reason_of
 import onnx_document
 
-WAYS = ("static", "dynamic", "threads")
+WAYS = ("static", "dynamic", "constants", "threads")
 FOLDERS = ("node", "pytorch-operator", "pytorch-converted", "simple")
 OLDEST_OPSET = 7
 INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
@@ -145,12 +146,15 @@ class Runner:
         return self.call("dlcbc", case.path, "-o", bundle, "-q", *flags)
 
     def check(self, path, way):
-        """None for a case that is too old."""
+        """None for a case that is too old, or that has nothing to make a constant of."""
         case = Case(path / "model.onnx", sorted(path.glob("test_data_set_*")))
         if not in_scope(case.model):
             return None
         with tempfile.TemporaryDirectory(dir=self.folder) as work:
             work = pathlib.Path(work)
+            name = case.name
+            if way == "constants" and not (case := case.with_constants(1, work / "constants")):
+                return None
             try:
                 outcome = self.attempt(case, way, work)
                 for kept in (1,) if way == "dynamic" else (1, 0):
@@ -159,7 +163,7 @@ class Runner:
                         outcome = self.attempt(bound, way, work) if bound else outcome
             except subprocess.TimeoutExpired:
                 outcome = Outcome("", way, "failed", f"more than {self.limit} s")
-        outcome.case = case.name
+        outcome.case = name
         return outcome
 
     def attempt(self, case, way, work):
@@ -180,6 +184,9 @@ class Runner:
     def static(self, case, work):
         done = self.compile(case, work / "m.dlcb", "--cache-dir", self.folder / "cache")
         return self.ended("static", done) if done.returncode else self.run(case, "static", work)
+
+    def constants(self, case, work):
+        return dataclasses.replace(self.static(case, work), way="constants")
 
     def dynamic(self, case, work):
         """Asks for every dim. Those that are refused as forced are left as they are; so are, in a second try, the lengths

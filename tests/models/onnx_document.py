@@ -16,6 +16,7 @@ each, or a small graph that PyTorch exported, with inputs and the outputs they m
 - static: as the case is.
 - dynamic: every dim of every input is a dim of its own. Dims that the model forces to one size stay literal, and so do the lengths of
   integer lists where they are ranks.
+- constants: all inputs but the first are constants; only cases with more than one.
 - threads: not run; `-j1` without a cache, `-j2` with a cold one and `-j2` with a warm one must give the same bytes.
 
 Where a case passes axes, scales and the like as inputs, and the model needs their values, they are made constants.
