@@ -1,6 +1,7 @@
 #include "fuse/cost.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -64,32 +65,70 @@ int64_t times(int64_t a, int64_t b) {
 
 int64_t plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }
 
-// Of a Reduce: INT64_MAX where they are not literal or too many to be a window's.
-int64_t terms_of(const ops::ScalarStore& scalars, const ops::ScalarNode& reduce) {
+// Of an index: INT64_MAX where they are not literal or too many to be a window's.
+int64_t terms_of(const sym::Store& s, sym::Expr index) {
   constexpr int64_t kMaxTerms = 4096;
+  const auto extent = s.as_const(s.index_extent(index));
+  return !extent || *extent > kMaxTerms ? INT64_MAX : std::max<int64_t>(*extent, 1);
+}
+
+int64_t terms_of(const ops::ScalarStore& scalars, const ops::ScalarNode& reduce) {
   int64_t terms = 1;
-  for (sym::Expr index : reduce.coords) {
-    const auto extent = scalars.sym().as_const(scalars.sym().index_extent(index));
-    if (!extent || *extent > kMaxTerms) return INT64_MAX;
-    terms = times(terms, std::max<int64_t>(*extent, 1));
-  }
+  for (sym::Expr index : reduce.coords) terms = times(terms, terms_of(scalars.sym(), index));
   return terms;
 }
 
-// Whether a coordinate of one of the loads below holds an index that `reduce` binds next to another symbol.
-bool slides(const ops::ScalarStore& scalars, ops::Scalar reduce) {
-  const ops::ScalarNode& node = scalars.node(reduce);
-  const auto bound = [&](sym::Expr s) {
-    return std::find(node.coords.begin(), node.coords.end(), s) != node.coords.end();
-  };
-  for (ops::Scalar load : scalars.loads(reduce)) {
-    for (sym::Expr at : scalars.node(load).coords) {
-      const auto symbols = scalars.sym().symbols(at);
-      if (std::any_of(symbols.begin(), symbols.end(), bound) && !std::all_of(symbols.begin(), symbols.end(), bound))
-        return true;
+int64_t span_of(sym::Bounds b) {
+  int64_t span = 0;
+  const bool endless = b.lo == sym::kMin || b.hi == sym::kMax || __builtin_sub_overflow(b.hi, b.lo, &span);
+  return endless ? INT64_MAX : span;
+}
+
+// How many values of `index` may lead to the same value of the coordinate, as the other symbols in it vary. Of
+// a * index + rest these are, in each residue of the rest's factors b, every (b / gcd(a, b))-th, and not more than find
+// room in the rest's range: a window of 3 that moves by 2 needs an element twice, a tile or a reshape only once.
+int64_t overlap(const sym::Store& s, sym::Expr coordinate, sym::Expr index) {
+  const int64_t all = terms_of(s, index);
+  if (s.symbols(coordinate).size() == 1) return 1;
+  if (s.kind(coordinate) != sym::Kind::Sum) return all;
+  const auto terms = s.operands(coordinate);
+  const auto factors = s.coefficients(coordinate);
+  int64_t own = 0, common = 0, range = 0;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const int64_t factor = factors[i] < 0 ? -std::max(factors[i], -INT64_MAX) : factors[i];
+    if (terms[i] == index) {
+      own = factor;
+      continue;
     }
+    if (s.contains(terms[i], index)) return all;
+    common = std::gcd(common, factor);
+    range = plus(range, times(factor, span_of(s.bounds(terms[i]))));
   }
-  return false;
+  const int64_t stride = common == 0 ? INT64_MAX : common / std::gcd(own, common);
+  const int64_t by_stride = all == INT64_MAX ? all : (all - 1) / stride + 1;
+  return std::min({all, by_stride, plus(range / own, 1)});
+}
+
+// How many terms of `reduce` may need the same element of `value`. What does not depend on an index is computed before
+// the loop over it.
+int64_t overlap(const ops::ScalarStore& scalars, ops::Scalar reduce, ops::ValueId value) {
+  int64_t most = 1;
+  for (ops::Scalar load : scalars.loads(reduce)) {
+    if (scalars.node(load).value != value) continue;
+    int64_t here = 1;
+    for (sym::Expr index : scalars.node(reduce).coords) {
+      int64_t least = INT64_MAX;
+      bool depends = false;
+      for (sym::Expr at : scalars.node(load).coords) {
+        if (!scalars.sym().contains(at, index)) continue;
+        depends = true;
+        least = std::min(least, overlap(scalars.sym(), at, index));
+      }
+      if (depends) here = times(here, least);
+    }
+    most = std::max(most, here);
+  }
+  return most;
 }
 
 int64_t executed(const ops::ScalarStore& scalars, ops::Scalar s, std::unordered_set<uint32_t>& seen) {
@@ -112,8 +151,8 @@ struct Repetitions {
     const ops::ScalarNode& node = scalars.node(s);
     int64_t most = node.kind == ScalarKind::Load && node.value == value ? 1 : 0;
     for (ops::Scalar operand : node.operands) most = std::max(most, below(operand));
-    if (most > 0 && node.kind == ScalarKind::Reduce && (which == Reductions::All || slides(scalars, s)))
-      most = times(most, terms_of(scalars, node));
+    if (most > 0 && node.kind == ScalarKind::Reduce)
+      most = times(most, which == Reductions::All ? terms_of(scalars, node) : overlap(scalars, s, value));
     return known[s.id] = most;
   }
 };

@@ -21,9 +21,10 @@ bool is_view(const ops::ScalarStore& scalars, ops::Scalar body);
 int64_t executed_instructions(const ops::ScalarStore& scalars, ops::Scalar body);
 
 // How often an element of `value` may be needed at most by the reductions of `body` that load it: the terms of a
-// reduction (window taps) times those of the reductions around it; 1 outside; INT64_MAX where it is not literal. Of
-// `windows` only, those count that slide: whose loads have a coordinate made of a bound index and one of another kind.
-enum class Reductions : uint8_t { All, Windows };
+// reduction times those of the reductions around it; 1 outside; INT64_MAX where it is not literal. Of `Overlapping` only
+// those terms count that need the same element for several results: the taps of a window that moves by less than its
+// size, but neither the steps along a row nor the taps of a tile.
+enum class Reductions : uint8_t { All, Overlapping };
 int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value, Reductions which);
 
 }  // namespace dlcb::fuse

@@ -229,7 +229,7 @@ bool Fuser::worth_inlining(const Building& b, ValueId v, const Cost& cost) {
   }
   if (b.schedule == Schedule::Contraction) return false;
   const bool has_reduce = b.schedule == Schedule::RowReduce || b.schedule == Schedule::ColumnReduce;
-  const Reductions which = has_reduce ? Reductions::Windows : Reductions::All;
+  const Reductions which = has_reduce ? Reductions::Overlapping : Reductions::All;
   int64_t taps = 1;
   for (const Output& o : b.region.outputs) taps = std::max(taps, repetitions(scalars_, o.body, v, which));
   if (taps > 1) {

@@ -53,13 +53,56 @@ TEST_CASE("taps of nested reductions multiply", "[fuse]") {
   const auto over = [&](sym::Expr index, ops::Scalar body) { return s.reduce(ops::ReduceFn::Max, {index}, body); };
   const ops::Scalar inner = over(k, s.load(DType::F32, x, {f.s.add({{i, k, l}})}));
   const ops::Scalar outer = over(l, s.unary(ops::Fn::Exp, inner));
-  CHECK(repetitions(s, inner, x, Reductions::Windows) == 3);
-  CHECK(repetitions(s, outer, x, Reductions::Windows) == 15);
+  CHECK(repetitions(s, inner, x, Reductions::Overlapping) == 3);
+  CHECK(repetitions(s, outer, x, Reductions::Overlapping) == 15);
   CHECK(executed_instructions(s, inner) == 3);
   CHECK(executed_instructions(s, outer) == 5 * (3 + 8 + 1));
   const ops::Scalar row = over(k, s.load(DType::F32, x, {k}));
-  CHECK(repetitions(s, row, x, Reductions::Windows) == 1);
+  CHECK(repetitions(s, row, x, Reductions::Overlapping) == 1);
   CHECK(repetitions(s, row, x, Reductions::All) == 3);
+}
+
+TEST_CASE("terms count as often as they need the same element", "[fuse]") {
+  Fixture f;
+  ops::ScalarStore& s = f.g.scalars();
+  const ValueId x = f.input("x", DType::F32, {"N", "M"});
+  f.s.index("i", f.expr("N"));
+  f.s.index("j", f.s.constant(256));
+  const sym::Expr k = f.s.index("k", f.s.constant(6)), rows = f.s.index("rows", f.expr("M"));
+  const auto times = [&](std::vector<sym::Expr> bound, const char* first, const char* second) {
+    const ops::Scalar load = s.load(DType::F32, x, {f.expr(first), f.expr(second)});
+    return repetitions(s, s.reduce(ops::ReduceFn::Max, bound, load), x, Reductions::Overlapping);
+  };
+  CHECK(times({k}, "i + k", "j") == 6);
+  CHECK(times({k}, "2*i + k", "j") == 3);
+  CHECK(times({k}, "4*i + k", "j") == 2);
+  CHECK(times({k}, "6*i + k", "j") == 1);
+  CHECK(times({k}, "8*i + k - 1", "j") == 1);
+  CHECK(times({k}, "4*i + 2*k", "j") == 3);  // with holes
+  CHECK(times({k}, "3*i + 2*k", "j") == 2);
+  CHECK(times({k}, "4*k + j//64", "j % 64") == 1);  // rows of 256 as 4 of 64
+  CHECK(times({k}, "3*k + j//64", "j % 64") == 2);
+  CHECK(times({k}, "j", "(i + k) // 2") == 6);  // not seen through
+  CHECK(times({k}, "i", "j") == 1);
+  CHECK(times({rows}, "2*rows + k", "j") == 3);
+  CHECK(times({rows}, "rows + i", "j") == INT64_MAX);
+  CHECK(times({rows, k}, "2*i + rows", "2*j + k") == INT64_MAX);
+  CHECK(times({rows, k}, "6*rows + k", "j") == 1);
+}
+
+// The pool keeps its producer: neither computes an element of it twice.
+TEST_CASE("a tile under a reduction reads what is computed in its kernel", "[fuse]") {
+  for (const int64_t stride : {1, 2}) {
+    Fixture f;
+    ValueId v = f.input("x", DType::F32, {"N", "C", "H", "W"});
+    for (int level = 0; level < 3; ++level) v = f.add("tanh", {v});
+    v = f.add("max_pool", {v}, window(2, stride));
+    v = f.add("reduce_sum", {v}, {{"axes", std::vector<int64_t>{2, 3}}, {"keepdims", int64_t{0}}});
+    f.g.add_output("y", v);
+    auto steps = fuse(f.g, {}, [](const Region&) { return Schedule::RowReduce; });
+    REQUIRE(steps);
+    CHECK(steps->size() == (stride == 2 ? 1 : 2));
+  }
 }
 
 }  // namespace
