@@ -160,11 +160,16 @@ void Importer::import_if(NodeContext& n, Scope& scope) {
       continue;
     }
     if (n.rank(x) != n.rank(y)) {
-      // torch's squeeze: If(dim == 1) Squeeze else Identity. No graph can serve both, so the first is what is compiled.
-      n.require(condition, "the branches of If give different ranks, so only the one for a true condition is compiled",
+      // torch's squeeze: If(dim == 1) Squeeze else Identity. No graph can serve both: what is compiled is the one that
+      // the declared result has the rank of, or else the first.
+      const auto* declared = n.declared_shape(i);
+      const bool second = declared && declared->dim_size() == n.rank(y);
+      n.require(second ? n.sym().logical_not(condition) : condition,
+                fmt::format("the branches of If give different ranks, so only the one for a {} condition is compiled",
+                            second ? "false" : "true"),
                 0);
       branch_chosen_ = true;
-      n.out(i, x);
+      n.out(i, second ? y : x);
       continue;
     }
     if (n.dtype(x) != n.dtype(y)) n.malformed("the branches' results have different element types");

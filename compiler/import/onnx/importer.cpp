@@ -65,6 +65,7 @@ Result<graph::Graph> Importer::run() {
 }
 
 void Importer::add_initializers(const GraphProto& graph, Scope& scope) {
+  scope.body = &graph;
   for (const TensorProto& t : graph.initializer()) scope.initializers[t.name()] = &t;
   for (const SparseTensorProto& t : graph.sparse_initializer()) scope.sparse[t.values().name()] = &t;
 }
@@ -143,6 +144,7 @@ void Importer::translate(const NodeProto& node, Scope& scope, std::vector<ValueI
   }
   NodeContext context(graph_, origin_of(node, scope.prefix), file_, node, scope.opset, std::move(inputs));
   context.set_variant(row->variant);
+  context.set_body(scope.body);
   if (row->translate)
     row->translate(context);
   else

@@ -37,7 +37,8 @@ class Importer {
  private:
   // The names visible in one graph, branch or function body.
   struct Scope {
-    Scope* parent = nullptr;  // nullptr: the main graph or a function
+    Scope* parent = nullptr;                       // nullptr: the main graph or a function
+    const dlcb::onnx::GraphProto* body = nullptr;  // nullptr: a function
     int opset = 0;
     std::string prefix;  // of node names inside an inlined function
     std::unordered_map<std::string, ValueId> values;

@@ -18,6 +18,15 @@ NodeContext::NodeContext(graph::Graph& graph, graph::Origin origin, ModelFile& f
       inputs_(std::move(inputs)),
       outputs_(static_cast<size_t>(node.output_size())) {}
 
+const dlcb::onnx::TensorShapeProto* NodeContext::declared_shape(int output) const {
+  if (!body_ || !wants(output)) return nullptr;
+  for (const auto* list : {&body_->value_info(), &body_->output()})
+    for (const dlcb::onnx::ValueInfoProto& value : *list)
+      if (value.name() == node_.output(output) && value.type().tensor_type().has_shape())
+        return &value.type().tensor_type().shape();
+  return nullptr;
+}
+
 ValueId NodeContext::in(int i) const {
   if (!has(i)) malformed(fmt::format("{} needs an input {}, but has {}", node_.op_type(), i, input_count()));
   return inputs_[static_cast<size_t>(i)];

@@ -9,9 +9,11 @@
 
 namespace dlcb::onnx {
 class AttributeProto;
+class GraphProto;
 class NodeProto;
 class SparseTensorProto;
 class TensorProto;
+class TensorShapeProto;
 }  // namespace dlcb::onnx
 
 namespace dlcb::importer::onnx {
@@ -27,6 +29,11 @@ class NodeContext : public Emitter {
   // What the operator's row in the table says beside the function: the core operator's name, a mode.
   std::string_view variant() const { return variant_; }
   void set_variant(std::string_view v) { variant_ = v; }
+
+  // The graph or body that the node lies in, for what it declares of values; nullptr: a function's.
+  void set_body(const dlcb::onnx::GraphProto* body) { body_ = body; }
+  // What the model says of an output's shape, which may be wrong; nullptr if nothing.
+  const dlcb::onnx::TensorShapeProto* declared_shape(int output) const;
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   bool has(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)].valid(); }
@@ -59,6 +66,7 @@ class NodeContext : public Emitter {
   const dlcb::onnx::NodeProto& node_;
   int opset_;
   std::string_view variant_;
+  const dlcb::onnx::GraphProto* body_ = nullptr;
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
 };

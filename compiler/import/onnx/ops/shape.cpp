@@ -187,21 +187,6 @@ void flatten(NodeContext& n) {
                                n.product(std::span(dims).subspan(static_cast<size_t>(axis)))}));
 }
 
-void squeeze(NodeContext& n) {
-  const ValueId x = n.in(0);
-  if (const auto axes = n.axes_operand(1)) return n.out(0, n.squeeze(x, n.axes_of(*axes, n.rank(x))));
-  std::vector<int> ones;
-  for (int i = 0; i < n.rank(x); ++i) {
-    const sym::Tri one = n.graph().facts().prove(n.sym().eq(n.dim(x, i), n.lit(1)));
-    if (one == sym::Tri::Yes)
-      ones.push_back(i);
-    else if (one == sym::Tri::Unknown)
-      n.require(n.sym().ne(n.dim(x, i), n.lit(1)),
-                "Squeeze without axes would drop a dim of 1, which would change the rank", 0, i);
-  }
-  n.out(0, n.squeeze(x, ones));
-}
-
 void unsqueeze(NodeContext& n) {
   const auto axes = n.axes_operand(1);
   if (!axes) n.bad_attribute("axes", "is missing");

@@ -33,6 +33,9 @@ void gelu(NodeContext&);
 void swish(NodeContext&);
 void shrink(NodeContext&);
 
+// squeeze.cpp
+void squeeze(NodeContext&);
+
 // shape.cpp
 void shape(NodeContext&);
 void size(NodeContext&);
@@ -42,7 +45,6 @@ void range(NodeContext&);
 void eye_like(NodeContext&);
 void reshape(NodeContext&);
 void flatten(NodeContext&);
-void squeeze(NodeContext&);
 void unsqueeze(NodeContext&);
 void expand(NodeContext&);
 
