@@ -1,4 +1,4 @@
-// See eval.h. Signed overflow, which would be undefined, saturates.
+// See eval.h.
 #include "bundle_format/eval.h"
 
 #include <algorithm>
@@ -39,13 +39,6 @@ static_assert(std::size(kSignatures) == static_cast<size_t>(fb::Op::MAX) + 1);
 int64_t wrap(uint64_t v) { return static_cast<int64_t>(v); }
 uint64_t u(int64_t v) { return static_cast<uint64_t>(v); }
 
-int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  if (b == -1) return a == INT64_MIN ? INT64_MAX : -a;
-  const int64_t q = a / b;
-  return q - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
-}
-
 int64_t floor_mod(int64_t a, int64_t b) {
   if (b == 0 || b == -1) return 0;
   const int64_t r = a % b;
@@ -72,13 +65,6 @@ double scaled(int64_t a, double scale) {
   return static_cast<double>(static_cast<float>(a) * single);
 }
 
-int64_t to_int(double v) {  // saturating; NaN gives 0
-  if (std::isnan(v)) return 0;
-  if (v >= 9223372036854775808.0) return INT64_MAX;
-  if (v < -9223372036854775808.0) return INT64_MIN;
-  return static_cast<int64_t>(v);
-}
-
 int64_t element(const HostArgs& args, uint32_t input, uint32_t index) {
   if (input >= args.input_elements.size() || index >= args.input_elements[input].size()) return 0;
   return args.input_elements[input][index];
@@ -97,37 +83,55 @@ int64_t outside(const fb::Instr& in, const HostArgs& args) {
   }
 }
 
-// A size that overflows must not look small, or zero, to what checks it.
-int64_t limit_of(bool negative) { return negative ? INT64_MIN : INT64_MAX; }
+// The result of an instruction, saturated where it is lost.
+struct Outcome {
+  int64_t value;
+  bool lost = false;
+};
 
-int64_t add(int64_t a, int64_t b) {
+Outcome beyond(bool negative) { return {negative ? INT64_MIN : INT64_MAX, true}; }
+
+Outcome add(int64_t a, int64_t b) {
   int64_t r = 0;
-  return __builtin_add_overflow(a, b, &r) ? limit_of(a < 0) : r;
+  return __builtin_add_overflow(a, b, &r) ? beyond(a < 0) : Outcome{r};
 }
 
-int64_t subtract(int64_t a, int64_t b) {
+Outcome subtract(int64_t a, int64_t b) {
   int64_t r = 0;
-  return __builtin_sub_overflow(a, b, &r) ? limit_of(a < 0) : r;
+  return __builtin_sub_overflow(a, b, &r) ? beyond(a < 0) : Outcome{r};
 }
 
-int64_t multiply(int64_t a, int64_t b) {
+Outcome multiply(int64_t a, int64_t b) {
   int64_t r = 0;
-  return __builtin_mul_overflow(a, b, &r) ? limit_of((a < 0) != (b < 0)) : r;
+  return __builtin_mul_overflow(a, b, &r) ? beyond((a < 0) != (b < 0)) : Outcome{r};
 }
 
-int64_t evaluate(const fb::Instr& in, std::span<const int64_t> r) {
+Outcome floor_div(int64_t a, int64_t b) {
+  if (b == 0) return {0};
+  if (a == INT64_MIN && b == -1) return beyond(false);
+  const int64_t q = a / b;
+  return {q - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0)};
+}
+
+Outcome to_int(double v) {  // NaN gives 0
+  if (std::isnan(v)) return {0};
+  if (v >= 9223372036854775808.0) return beyond(false);
+  if (v < -9223372036854775808.0) return beyond(true);
+  return {static_cast<int64_t>(v)};
+}
+
+// Of operands that are not lost, or whose loss does not matter.
+Outcome compute(const fb::Instr& in, const Registers& r) {
   const int64_t a = r[in.a()];
   switch (in.op()) {
     case fb::Op::Not:
-      return !a;
-    case fb::Op::Select:
-      return a ? r[in.b()] : r[in.c()];
+      return {!a};
     case fb::Op::MagicMul:
-      return magic_of(a).mul;
+      return {magic_of(a).mul};
     case fb::Op::MagicShift:
-      return magic_of(a).shift;
+      return {magic_of(a).shift};
     case fb::Op::BoolToInt:
-      return a != 0;
+      return {a != 0};
     default:
       break;
   }
@@ -142,28 +146,57 @@ int64_t evaluate(const fb::Instr& in, std::span<const int64_t> r) {
     case fb::Op::FloorDiv:
       return floor_div(a, b);
     case fb::Op::Mod:
-      return floor_mod(a, b);
+      return {floor_mod(a, b)};
     case fb::Op::Min:
-      return std::min(a, b);
+      return {std::min(a, b)};
     case fb::Op::Max:
-      return std::max(a, b);
+      return {std::max(a, b)};
     case fb::Op::Eq:
-      return a == b;
+      return {a == b};
     case fb::Op::Lt:
-      return a < b;
+      return {a < b};
     case fb::Op::Le:
-      return a <= b;
+      return {a <= b};
     case fb::Op::And:
-      return a && b;
+      return {a && b};
     case fb::Op::Or:
-      return a || b;
+      return {a || b};
     case fb::Op::FloorScale:
       return to_int(std::floor(scaled(a, as_double(b))));
     case fb::Op::CeilScale:
       return to_int(std::ceil(scaled(a, as_double(b))));
     default:
-      return 0;
+      return {0};
   }
+}
+
+bool takes_one(fb::Op op) {
+  return op == fb::Op::Not || op == fb::Op::MagicMul || op == fb::Op::MagicShift || op == fb::Op::BoolToInt;
+}
+
+// Whether an operand alone decides the result, so that the other may be lost.
+bool decides(fb::Op op, int64_t a) {
+  switch (op) {
+    case fb::Op::Mul:
+    case fb::Op::And:
+      return a == 0;
+    case fb::Op::Or:
+      return a != 0;
+    default:
+      return false;
+  }
+}
+
+Outcome evaluate(const fb::Instr& in, const Registers& r) {
+  if (in.op() == fb::Op::Select) {
+    const uint32_t taken = r[in.a()] ? in.b() : in.c();
+    return {r[taken], r.lost(in.a()) || r.lost(taken)};
+  }
+  Outcome result = compute(in, r);
+  const bool lost_a = r.lost(in.a()), lost_b = !takes_one(in.op()) && r.lost(in.b());
+  if (!lost_a && !lost_b) return result;
+  result.lost = (lost_a || !decides(in.op(), r[in.a()])) && (lost_b || !decides(in.op(), r[in.b()]));
+  return result;
 }
 
 }  // namespace
@@ -184,16 +217,18 @@ int64_t alignment_of(uint64_t address) {
   return low == 0 || low > 256 ? 256 : static_cast<int64_t>(low);
 }
 
-void load_constants(const fb::HostProgram& program, std::span<int64_t> registers) {
-  if (program.constants()) std::copy(program.constants()->begin(), program.constants()->end(), registers.begin());
+Registers::Registers(const fb::HostProgram& program)
+    : patterns_(program.reg_types() ? program.reg_types()->size() : 0), lost_(patterns_.size()) {
+  if (program.constants()) std::copy(program.constants()->begin(), program.constants()->end(), patterns_.begin());
 }
 
-void run_segment(const fb::HostProgram& program, uint32_t segment, const HostArgs& args, std::span<int64_t> registers) {
+void run_segment(const fb::HostProgram& program, uint32_t segment, const HostArgs& args, Registers& registers) {
   const auto& starts = *program.segment_starts();
   const uint32_t end = segment + 1 < starts.size() ? starts[segment + 1] : program.code()->size();
   for (uint32_t i = starts[segment]; i < end; ++i) {
     const fb::Instr& in = *program.code()->Get(i);
-    registers[in.dst()] = in.op() <= fb::Op::OutputAlign ? outside(in, args) : evaluate(in, registers);
+    const Outcome result = in.op() <= fb::Op::OutputAlign ? Outcome{outside(in, args)} : evaluate(in, registers);
+    registers.set(in.dst(), result.value, result.lost);
   }
 }
 

@@ -88,9 +88,8 @@ void run_first_segment(const fb::Program& program, const Bindings& bindings, Eva
   }
   std::vector<std::span<const int64_t>> element_spans(elements.begin(), elements.end());
   std::vector<int64_t> input_align(inputs, 256), output_align(size_or_zero(program.outputs()), 256);
-  at.registers.assign(registers, 0);
+  at.registers = bundle::Registers(host);
   at.known.assign(registers, false);
-  bundle::load_constants(host, at.registers);
   std::fill_n(at.known.begin(), size_or_zero(host.constants()), true);
   if (size_or_zero(host.segment_starts()) == 0) return;
   bundle::run_segment(host, 0, {dims, input_align, output_align, element_spans}, at.registers);
@@ -102,7 +101,7 @@ void run_first_segment(const fb::Program& program, const Bindings& bindings, Eva
 void find_failed_guard(const fb::Program& program, Evaluation& at) {
   for (uint32_t i = 0; i < size_or_zero(program.guards()) && !at.failed; ++i) {
     uint32_t reg = program.guards()->Get(i)->reg();
-    if (at.known[reg] && at.registers[reg] == 0) at.failed = i;
+    if (at.known[reg] && (at.registers.lost(reg) || at.registers[reg] == 0)) at.failed = i;
   }
 }
 
@@ -123,6 +122,10 @@ void pack_arena(const fb::Program& program, Evaluation& at) {
   at.arena_bytes = packing.peak;
 }
 
+Json value_json(const Evaluation& at, uint32_t reg) {
+  return at.registers.lost(reg) ? Json("more than 64 bits hold") : Json(at.registers[reg]);
+}
+
 Json shape_json(const fb::TensorInfo& tensor, const std::vector<int64_t>* given, const Evaluation& at) {
   Json shape = Json::array();
   for (uint32_t axis = 0; axis < size_or_zero(tensor.dims()); ++axis) {
@@ -130,7 +133,7 @@ Json shape_json(const fb::TensorInfo& tensor, const std::vector<int64_t>* given,
     if (given != nullptr) {
       shape.push_back((*given)[axis]);
     } else {
-      shape.push_back(at.known[reg] ? Json(at.registers[reg]) : Json("?"));
+      shape.push_back(at.known[reg] ? value_json(at, reg) : Json("?"));
     }
   }
   return {{"name", text_of(tensor.name())}, {"dtype", dtype_text(tensor.dtype())}, {"shape", shape}};
@@ -141,7 +144,7 @@ Json refusal_json(const fb::Program& program, const Evaluation& at) {
   Json shown = Json::array();
   if (guard->shown() != nullptr)
     for (const fb::Shown* item : *guard->shown())
-      shown.push_back({{"text", text_of(item->text())}, {"value", at.registers[item->reg()]}});
+      shown.push_back({{"text", text_of(item->text())}, {"value", value_json(at, item->reg())}});
   Json refusal = {{"guard", text_of(guard->text())},
                   {"why", text_of(guard->why())},
                   {"from", origins_text(guard->origins())},
@@ -209,7 +212,8 @@ std::string evaluation_text(const Json& view) {
     const Json& refused = view["refused"];
     text += "refused  " + refused["guard"].get<std::string>() + "\n";
     for (const Json& item : refused["shown"])
-      text += fmt::format("           {} is {}\n", item["text"].get<std::string>(), item["value"].get<int64_t>());
+      text += fmt::format("           {} is {}\n", item["text"].get<std::string>(),
+                          item["value"].is_string() ? item["value"].get<std::string>() : item["value"].dump());
     if (std::string why = refused["why"]; !why.empty()) text += "           " + why + "\n";
     if (std::string from = refused["from"]; !from.empty()) text += "           from " + from + "\n";
     return text;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bundle_format/eval.h"
 #include "bundle_format/reader.h"
 
 namespace dlcb::cmd {
@@ -16,7 +17,7 @@ using Json = nlohmann::ordered_json;
 // Dims and registers under given values of the symbols.
 struct Evaluation {
   std::vector<std::vector<int64_t>> input_dims;
-  std::vector<int64_t> registers;
+  bundle::Registers registers;
   std::vector<bool> known;              // by register: false if it depends on what a kernel computes
   std::optional<uint32_t> failed;       // the first guard that does not hold; nothing would be launched
   uint64_t arena_bytes = 0;             // peak, if every size is known

@@ -28,16 +28,14 @@ Context::Context(std::shared_ptr<Model> model)
       arenas_(model_->stages().size()),
       input_staging_(model_->inputs()),
       outputs_(model_->outputs()),
-      constants_(bundle::size_or_zero(model_->program().host()->reg_types()), 0),
+      constants_(*model_->program().host()),
       bases_(model_->inputs() + model_->outputs() + model_->stages().size(), 0),
       input_place_(model_->inputs(), Place::Direct),
       input_dims_(model_->inputs()),
       input_align_(model_->inputs(), 256),
       output_align_(model_->outputs(), 256),
       elements_(model_->inputs()),
-      element_spans_(model_->inputs()) {
-  bundle::load_constants(*model_->program().host(), constants_);
-}
+      element_spans_(model_->inputs()) {}
 
 Context::~Context() {
   const auto lock = turns_ ? std::unique_lock(*turns_) : std::unique_lock<std::mutex>();
@@ -130,7 +128,7 @@ void Context::start_key(std::span<const DLTensor> inputs) {
     if (model_->uses_output_align(o)) key_.push_back(output_align_[o]);
 }
 
-Error Context::find_stage(uint32_t index, const Stage* previous, std::span<const int64_t> registers, Stage** out) {
+Error Context::find_stage(uint32_t index, const Stage* previous, const bundle::Registers& registers, Stage** out) {
   *out = memo_.find(key_);
   if (*out) return {};
   const StageInput input{{input_dims_, input_align_, output_align_, element_spans_},
@@ -184,7 +182,7 @@ Error Context::invoke(std::span<const DLTensor> inputs, std::span<DLTensor> outp
     DLCB_RT_TRY(bind_arena(k, *stage, stream));
     if (k == 0) DLCB_RT_TRY(bind_inputs(inputs, stream));
     stage->apply(bases_);
-    std::vector<int64_t> registers;
+    bundle::Registers registers;
     if (k + 1 < model_->stages().size()) registers = stage->registers;
     DLCB_RT_TRY(run_stage(*stage, &registers, stream));
     if (k + 1 == model_->stages().size()) break;

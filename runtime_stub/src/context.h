@@ -45,7 +45,7 @@ class Context {
   Error read_elements(std::span<const DLTensor> inputs, void* stream);
   void measure_alignments(std::span<const DLTensor> inputs, std::span<const DLTensor> outputs);
   void start_key(std::span<const DLTensor> inputs);
-  Error find_stage(uint32_t index, const Stage* previous, std::span<const int64_t> registers, Stage** out);
+  Error find_stage(uint32_t index, const Stage* previous, const bundle::Registers& registers, Stage** out);
 
   Error switch_stream(void* stream);
   Error bind_inputs(std::span<const DLTensor> inputs, void* stream);
@@ -53,8 +53,8 @@ class Context {
                      std::span<DLTensor> outputs, void* stream);
   Error bind_owned(uint32_t index, uint64_t bytes, std::span<const DLTensor> inputs, DLTensor* output, void* stream);
   Error bind_arena(uint32_t stage_index, const Stage& stage, void* stream);
-  Error run_stage(Stage& stage, std::vector<int64_t>* registers, void* stream);
-  Error run_calls(Stage& stage, std::vector<int64_t>* registers, void* stream);
+  Error run_stage(Stage& stage, bundle::Registers* registers, void* stream);
+  Error run_calls(Stage& stage, bundle::Registers* registers, void* stream);
   Error finish_outputs(std::span<const DLTensor> outputs, void* stream);
 
   std::shared_ptr<Model> model_;
@@ -68,7 +68,7 @@ class Context {
   std::vector<GrowBuffer> arenas_;         // by stage
   std::vector<GrowBuffer> input_staging_;  // by input
   std::vector<Output> outputs_;
-  std::vector<int64_t> constants_;  // registers before segment 0
+  bundle::Registers constants_;  // before segment 0
 
   // Of the call being served.
   std::vector<Ptr> bases_;  // inputs, outputs, arenas
@@ -84,6 +84,6 @@ class Context {
 };
 
 // Calls of a stage in order; what Reads deliver goes to *registers.
-Error run_call(Device& device, Call& call, std::vector<int64_t>* registers, void* stream);
+Error run_call(Device& device, Call& call, bundle::Registers* registers, void* stream);
 
 }  // namespace dlcb::rt

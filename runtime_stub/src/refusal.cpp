@@ -69,6 +69,10 @@ std::string origins_of(const fb::Guard& guard) {
   return result;
 }
 
+std::string text_of(const bundle::Registers& registers, uint32_t reg) {
+  return registers.lost(reg) ? "more than 64 bits hold" : std::to_string(registers[reg]);
+}
+
 // Why a guard is there, and the nodes that need it.
 std::string reason_of(const fb::Guard& guard) {
   const bool known = guard.why() && guard.why()->size() > 0;
@@ -90,7 +94,7 @@ std::string reason_of_dim(const Model& model, uint32_t input, uint32_t axis) {
 }  // namespace
 
 Error refuse_dim(const Model& model, uint32_t input, uint32_t axis, int64_t actual,
-                 std::span<const int64_t> registers) {
+                 const bundle::Registers& registers) {
   const std::string& text = model.input_dims(input)[axis];
   const int64_t wanted = registers[model.program().inputs()->Get(input)->dims()->Get(axis)->reg()];
   std::string message =
@@ -102,7 +106,7 @@ Error refuse_dim(const Model& model, uint32_t input, uint32_t axis, int64_t actu
 }
 
 Error refuse_guard(const Model& model, uint32_t guard, std::span<const std::span<const int64_t>> dims,
-                   std::span<const int64_t> registers) {
+                   const bundle::Registers& registers) {
   const fb::Guard& g = *model.program().guards()->Get(guard);
   const std::string text = flatbuffers::GetString(g.text());
   std::string message, values;
@@ -120,7 +124,7 @@ Error refuse_guard(const Model& model, uint32_t guard, std::span<const std::span
     const fb::Shown& shown = *g.shown()->Get(i);
     const std::string name = flatbuffers::GetString(shown.text());
     if (axis != bundle::kNever && name == model.input_dims(input)[axis]) continue;  // its value has been said
-    values += (values.empty() ? "; here " : ", ") + name + " = " + std::to_string(registers[shown.reg()]);
+    values += (values.empty() ? "; here " : ", ") + name + " = " + text_of(registers, shown.reg());
   }
   message += values + homes_of(model, text, bundle::kNever, bundle::kNever);
   return {DLCB_INPUT_REFUSED, message + reason_of(g)};

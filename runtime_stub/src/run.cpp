@@ -24,20 +24,20 @@ Error library(Device& device, Call& call, void* stream, F run) {
   return call.fallback ? device.launch(*call.fallback, stream) : Error{};
 }
 
-Error read(Device& device, const ReadCall& call, std::vector<int64_t>* registers, void* stream) {
+Error read(Device& device, const ReadCall& call, bundle::Registers* registers, void* stream) {
   int64_t value = 0;
   if (call.bytes > 0) {
     uint8_t element[8] = {};
     DLCB_RT_TRY(device.download(element, call.from, call.bytes, stream));
     value = element_as_int(element, call.dtype);
   }
-  (*registers)[call.dst] = value;
+  registers->set(call.dst, value);
   return {};
 }
 
 }  // namespace
 
-Error run_call(Device& device, Call& call, std::vector<int64_t>* registers, void* stream) {
+Error run_call(Device& device, Call& call, bundle::Registers* registers, void* stream) {
   if (const auto* launch = std::get_if<LaunchCall>(&call.action)) return device.launch(*launch, stream);
   if (const auto* matmul = std::get_if<MatmulCall>(&call.action))
     return library(device, call, stream, [&] { return device.matmul(*matmul, stream); });
@@ -48,12 +48,12 @@ Error run_call(Device& device, Call& call, std::vector<int64_t>* registers, void
   return read(device, std::get<ReadCall>(call.action), registers, stream);
 }
 
-Error Context::run_calls(Stage& stage, std::vector<int64_t>* registers, void* stream) {
+Error Context::run_calls(Stage& stage, bundle::Registers* registers, void* stream) {
   for (Call& call : stage.calls) DLCB_RT_TRY(run_call(*device_, call, registers, stream));
   return {};
 }
 
-Error Context::run_stage(Stage& stage, std::vector<int64_t>* registers, void* stream) {
+Error Context::run_stage(Stage& stage, bundle::Registers* registers, void* stream) {
   if (!use_graphs_ || stage.calls.empty()) return run_calls(stage, registers, stream);
   auto direct = [&] { return run_calls(stage, registers, stream); };
   return graphs_.run(stage.id, bases_, stream, std::ref(direct));  // by reference: no allocation in each call

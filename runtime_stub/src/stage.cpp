@@ -16,12 +16,23 @@ class Resolver {
   Resolver(const Model& model, uint32_t stage, const StageInput& input, Stage& out)
       : model_(model), p_(model.program()), stage_(stage), input_(input), out_(out) {}
 
+  // Whatever else a lost register led to, it is the reason.
   Error resolve() {
-    out_.registers.assign(input_.registers.begin(), input_.registers.end());
+    Error error = resolve_in_order();
+    if (!needs_lost_) return error;
+    return {DLCB_INPUT_REFUSED, "what the model computes of these inputs' sizes does not fit 64 bits"};
+  }
+
+ private:
+  Error resolve_in_order() {
+    out_.registers = input_.registers;
     bundle::run_segment(*p_.host(), stage_, input_.host, out_.registers);
     if (stage_ == 0) DLCB_RT_TRY(check_dims());
-    for (uint32_t guard : model_.stages()[stage_].guards)
-      if (!reg(p_.guards()->Get(guard)->reg())) return refuse_guard(model_, guard, input_.input_dims, out_.registers);
+    for (uint32_t guard : model_.stages()[stage_].guards) {
+      const uint32_t holds = p_.guards()->Get(guard)->reg();
+      if (out_.registers.lost(holds) || !out_.registers[holds])
+        return refuse_guard(model_, guard, input_.input_dims, out_.registers);
+    }
     DLCB_RT_TRY(settle_outputs());
     DLCB_RT_TRY(pack_arena());
     for (uint32_t s = model_.stages()[stage_].first_step; s < model_.stages()[stage_].end_step; ++s)
@@ -29,8 +40,11 @@ class Resolver {
     return {};
   }
 
- private:
-  int64_t reg(uint32_t r) const { return out_.registers[r]; }
+  // A value that this call needs.
+  int64_t reg(uint32_t r) const {
+    needs_lost_ = needs_lost_ || out_.registers.lost(r);
+    return out_.registers[r];
+  }
 
   Error check_dims() const {
     for (uint32_t i = 0; i < model_.inputs(); ++i)
@@ -297,6 +311,7 @@ class Resolver {
   const StageInput& input_;
   Stage& out_;
   const fb::Variant* last_variant_ = nullptr;
+  mutable bool needs_lost_ = false;
 };
 
 }  // namespace

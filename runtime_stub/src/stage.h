@@ -41,7 +41,7 @@ struct Patch {
 
 // Bases are numbered inputs first, then outputs, then arenas by stage.
 struct Stage {
-  std::vector<int64_t> registers;                 // after the stage's segment
+  bundle::Registers registers;                    // after the stage's segment
   uint64_t arena_peak = 0;                        // bytes of the arena that this stage's segment sizes
   std::vector<uint64_t> offsets;                  // in their arenas, by buffer; of this and earlier stages
   std::vector<std::vector<int64_t>> output_dims;  // by output; filled for those whose dims this stage settles
@@ -57,7 +57,7 @@ struct Stage {
 struct StageInput {
   bundle::HostArgs host;
   std::span<const std::span<const int64_t>> input_dims;
-  std::span<const int64_t> registers;  // before the segment: constants, or the previous stage's with the values read
+  const bundle::Registers& registers;  // before the segment: constants, or the previous stage's with the values read
   std::span<const uint64_t> offsets;   // of earlier stages' buffers; empty for stage 0
 };
 

@@ -18,17 +18,19 @@ namespace {
 
 constexpr int64_t kLow = std::numeric_limits<int64_t>::min(), kHigh = std::numeric_limits<int64_t>::max();
 
-// The value of one instruction whose operands are constants of the given registers' making.
-int64_t run(ProgramBuilder& b, uint32_t result, const HostArgs& args = {}) {
+// After the one segment.
+Registers run_all(ProgramBuilder& b, const HostArgs& args = {}) {
   const auto bytes = b.finish();
   std::vector<uint64_t> storage((bytes.size() + 7) / 8);
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(storage.data()));
   const fb::Program* p = fb::GetProgram(storage.data());
-  std::vector<int64_t> registers(p->host()->reg_types()->size());
-  load_constants(*p->host(), registers);
+  Registers registers(*p->host());
   run_segment(*p->host(), 0, args, registers);
-  return registers[result];
+  return registers;
 }
+
+// The value of one instruction whose operands are constants of the given registers' making.
+int64_t run(ProgramBuilder& b, uint32_t result, const HostArgs& args = {}) { return run_all(b, args)[result]; }
 
 int64_t binary(fb::Op op, int64_t a, int64_t b) {
   ProgramBuilder builder;
@@ -75,6 +77,45 @@ TEST_CASE("integer operations saturate and never trap") {
   for (const Row& row : rows) {
     INFO(signature_of(row.op)->name << " " << row.a << " " << row.b);
     CHECK(binary(row.op, row.a, row.b) == row.result);
+  }
+}
+
+TEST_CASE("what left 64 bits is lost, unless it does not matter") {
+  ProgramBuilder b;
+  const uint32_t high = b.i64(kHigh), low = b.i64(kLow), one = b.i64(1), zero = b.i64(0), two = b.i64(2);
+  const uint32_t yes = b.flag(true), no = b.flag(false), half = b.f64(0.5), huge = b.f64(1e30);
+  const uint32_t sum = b.op(fb::Op::Add, high, one), less = b.op(fb::Op::Lt, sum, two);
+  const std::vector<uint32_t> lost = {
+      sum,
+      b.op(fb::Op::Sub, low, one),
+      b.op(fb::Op::Mul, high, two),
+      b.op(fb::Op::FloorDiv, low, b.i64(-1)),
+      b.op(fb::Op::FloorScale, high, huge),
+      b.op(fb::Op::CeilScale, sum, half),
+      b.op(fb::Op::FloorDiv, sum, two),  // would be a size like any other
+      b.op(fb::Op::Sub, sum, sum),
+      b.op(fb::Op::Min, sum, one),
+      b.op(fb::Op::Mul, one, sum),
+      b.op(fb::Op::MagicMul, sum),
+      b.op(fb::Op::Select, yes, sum, one),
+      b.op(fb::Op::Select, less, one, one),
+      less,
+      b.op(fb::Op::Not, less),
+      b.op(fb::Op::BoolToInt, less),
+      b.op(fb::Op::And, yes, less),
+      b.op(fb::Op::Or, less, no),
+  };
+  const std::vector<std::pair<uint32_t, int64_t>> kept = {
+      {b.op(fb::Op::Mul, sum, zero), 0},       {b.op(fb::Op::Mul, zero, sum), 0},
+      {b.op(fb::Op::Or, less, yes), 1},        {b.op(fb::Op::And, no, less), 0},
+      {b.op(fb::Op::Select, no, sum, one), 1}, {b.op(fb::Op::Add, high, zero), kHigh},
+      {b.op(fb::Op::Mul, low, one), kLow},     {b.op(fb::Op::FloorScale, two, half), 1},
+  };
+  const Registers registers = run_all(b);
+  for (const uint32_t r : lost) CHECK(registers.lost(r));
+  for (const auto& [r, value] : kept) {
+    CHECK_FALSE(registers.lost(r));
+    CHECK(registers[r] == value);
   }
 }
 

@@ -196,8 +196,7 @@ TEST_CASE("mutated programs are refused or run safely") {
     for (uint32_t i = 0; i < dims.size(); ++i)
       spans.emplace_back(dims[i] = std::vector<int64_t>(size_or_zero(p->inputs()->Get(i)->dims()), 5));
     const std::vector<int64_t> align(std::max(size_or_zero(p->inputs()), size_or_zero(p->outputs())), 16);
-    std::vector<int64_t> registers(size_or_zero(p->host()->reg_types()));
-    load_constants(*p->host(), registers);
+    Registers registers(*p->host());
     for (uint32_t s = 0; s < p->host()->segment_starts()->size(); ++s)
       run_segment(*p->host(), s, {spans, align, align, {}}, registers);
   }

@@ -166,3 +166,45 @@ TEST_CASE("sizes that do not fit a kernel's 32-bit parameter are refused") {
     CHECK(error.message == "kernel 0 needs the value " + std::to_string(row.value) + ", which does not fit 32 bits");
   }
 }
+
+namespace {
+
+// x: i64[2] read by the host, y: f32[N] with N = x[0] * x[1] // x[1]; `guarded`: N <= 1000. A kernel runs if x[0] > 0.
+ProgramBuilder product_program(bool guarded) {
+  ProgramBuilder b;
+  const uint32_t two = b.i64(2), four = b.i64(4), limit = b.i64(int64_t{1} << 40), one = b.i64(1), zero = b.i64(0);
+  const uint32_t x0 = b.op(fb::Op::InputElem, 0, 0), x1 = b.op(fb::Op::InputElem, 0, 1);
+  const uint32_t product = b.op(fb::Op::Mul, x0, x1), n = b.op(fb::Op::FloorDiv, product, x1);
+  b.input("x", 10, {{two, "2"}}, true);
+  b.output("y", 0, {{guarded ? one : n, "N"}}, guarded ? four : b.op(fb::Op::Mul, n, four));
+  if (guarded) {
+    fb::GuardT& guard = b.guard(b.op(fb::Op::Le, n, limit), "N <= 1099511627776");
+    guard.shown.push_back(std::make_unique<fb::ShownT>());
+    guard.shown[0]->text = "x[0]*x[1]";
+    guard.shown[0]->reg = product;
+  }
+  b.step(std::move(*b.launch(b.entry("k"), n, {}, {})), static_cast<int32_t>(b.op(fb::Op::Lt, zero, x0)));
+  return b;
+}
+
+}  // namespace
+
+TEST_CASE("what does not fit 64 bits is refused, not taken for a size") {
+  const int64_t big = int64_t{1} << 40;
+  for (const bool guarded : {true, false}) {
+    Harness h;
+    REQUIRE_FALSE(h.load(product_program(guarded)));
+    const auto call = [&](int64_t x0, int64_t x1) {
+      Tensor<int64_t> x({2}, {x0, x1}, kI64);
+      Empty y(1);
+      return h.context()->invoke({&x.dl, 1}, {&y.dl, 1}, nullptr);
+    };
+    CHECK(call(3, big).message == "");
+    CHECK(call(0, big).message == "");
+    const rt::Error error = call(big, big);
+    CHECK(error.status == DLCB_INPUT_REFUSED);
+    CHECK(error.message == (guarded ? "N <= 1099511627776 is needed, but does not hold; here x[0]*x[1] = more than 64 "
+                                      "bits hold"
+                                    : "what the model computes of these inputs' sizes does not fit 64 bits"));
+  }
+}
