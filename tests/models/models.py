@@ -119,7 +119,7 @@ MODELS = [
     ]),
     Model("magika", magika, [Refused({"bytes": (1, 2047)}, "input 'bytes' dim 1 is 2047", "2048 is needed")]),
     Model("silero_vad", voice, [
-        Refused({"input": (1, 95), "sr": 8000, "state": (2, 1, 128)}, "input 'input' dim 1 is 95", "96 <= sequence",
+        Refused({"input": (1, 95), "sr": 8000, "state": (2, 1, 128)}, "input 'input' dim 1 is 95", "sequence >= 96 if sr != 16000",
                 "Conv 'node_Conv_28'"),
         Refused({"input": (2, 576), "sr": 16000, "state": (2, 1, 128)}, "input 'state' dim 1 is 1", "2 is needed"),
     ]),
