@@ -13,7 +13,6 @@
 #include "cmd/common/units.h"
 #include "cmd/inspect/names.h"
 #include "cmd/inspect/view.h"
-#include "sym/expr.h"
 
 namespace dlcb::cmd {
 namespace {
@@ -23,11 +22,16 @@ using Bindings = std::map<std::string, int64_t>;
 
 Diagnostic bad(std::string text) { return diag(DiagKind::BadFlag, {"--eval: " + std::move(text)}); }
 
+// What the model calls a symbol: texts have names that are not identifiers in backquotes.
+std::string plain_name(const std::string& text) {
+  return text.starts_with('`') ? unescaped(std::string_view(text).substr(1, text.size() - 2)) : text;
+}
+
 // Names that may be bound: symbols that are part of an input's dims, and inputs whose elements the host program reads.
 std::vector<std::string> names_of(const fb::Program& program) {
   std::vector<std::string> names;
   if (program.symbols() != nullptr)
-    for (const fb::Dim* symbol : *program.symbols()) names.push_back(text_of(symbol->text()));
+    for (const fb::Dim* symbol : *program.symbols()) names.push_back(plain_name(text_of(symbol->text())));
   if (program.inputs() != nullptr)
     for (const fb::TensorInfo* input : *program.inputs())
       if (input->host()) names.push_back(text_of(input->name()));
@@ -56,21 +60,41 @@ Result<Bindings> parse_bindings(const std::string& text, const std::vector<std::
   return bindings;
 }
 
-// The value of a dim's text under the bindings; the text is an expression such as "2*W".
-Result<int64_t> dim_value(const std::string& text, const std::string& input, const Bindings& bindings) {
-  sym::Store store;
-  DLCB_ASSIGN(sym::Expr expr, sym::parse(store, text, /*declare_unknown=*/true));
-  std::string missing;
-  auto value = store.evaluate(expr, [&](sym::Expr symbol) -> std::optional<int64_t> {
-    std::string name(store.symbol_name(symbol));
-    auto found = bindings.find(name);
-    if (found != bindings.end()) return found->second;
-    if (missing.empty()) missing = name;
-    return std::nullopt;
-  });
-  if (!missing.empty()) return bad("no value for dim " + quote(missing) + " of input " + quote(input));
-  if (!value || *value < 0) return bad(fmt::format("dim '{}' of input {} has no legal value", text, quote(input)));
-  return *value;
+// Sets the dims that are symbols. What other dims must be follows from these: the host program says it.
+Status bind_symbols(const fb::Program& program, const Bindings& bindings, Evaluation& at) {
+  std::map<uint32_t, std::string> symbols;  // by register
+  for (uint32_t i = 0; i < size_or_zero(program.symbols()); ++i)
+    symbols[program.symbols()->Get(i)->reg()] = plain_name(text_of(program.symbols()->Get(i)->text()));
+  for (uint32_t i = 0; i < size_or_zero(program.inputs()); ++i) {
+    const fb::TensorInfo* input = program.inputs()->Get(i);
+    std::vector<int64_t>& dims = at.input_dims.emplace_back(size_or_zero(input->dims()));
+    for (uint32_t axis = 0; axis < dims.size(); ++axis) {
+      auto symbol = symbols.find(input->dims()->Get(axis)->reg());
+      if (symbol == symbols.end()) continue;
+      auto value = bindings.find(symbol->second);
+      if (value == bindings.end())
+        return bad("no value for dim " + quote(symbol->second) + " of input " + quote(text_of(input->name())));
+      dims[axis] = value->second;
+    }
+    if (input->host() && !bindings.contains(text_of(input->name())))
+      return bad("no value for the elements of input " + quote(text_of(input->name())));
+  }
+  return ok();
+}
+
+// Sets all dims to what their registers say.
+Status settle_dims(const fb::Program& program, Evaluation& at) {
+  for (uint32_t i = 0; i < size_or_zero(program.inputs()); ++i) {
+    const fb::TensorInfo* input = program.inputs()->Get(i);
+    for (uint32_t axis = 0; axis < size_or_zero(input->dims()); ++axis) {
+      const fb::Dim* dim = input->dims()->Get(axis);
+      at.input_dims[i][axis] = at.registers[dim->reg()];
+      if (at.input_dims[i][axis] < 0)
+        return bad(fmt::format("dim '{}' of input {} has no legal value", text_of(dim->text()),
+                               quote(text_of(input->name()))));
+    }
+  }
+  return ok();
 }
 
 void run_first_segment(const fb::Program& program, const Bindings& bindings, Evaluation& at) {
@@ -161,17 +185,10 @@ Json refusal_json(const fb::Program& program, const Evaluation& at) {
 Result<Evaluation> evaluate(const fb::Program& program, const std::string& text) {
   DLCB_ASSIGN(Bindings bindings, parse_bindings(text, names_of(program)));
   Evaluation at;
-  for (uint32_t i = 0; i < size_or_zero(program.inputs()); ++i) {
-    const fb::TensorInfo* input = program.inputs()->Get(i);
-    std::vector<int64_t>& dims = at.input_dims.emplace_back();
-    for (uint32_t axis = 0; axis < size_or_zero(input->dims()); ++axis) {
-      DLCB_ASSIGN(int64_t value,
-                  dim_value(text_of(input->dims()->Get(axis)->text()), text_of(input->name()), bindings));
-      dims.push_back(value);
-    }
-    if (input->host() && !bindings.contains(text_of(input->name())))
-      return bad("no value for the elements of input " + quote(text_of(input->name())));
-  }
+  DLCB_TRY(bind_symbols(program, bindings, at));
+  run_first_segment(program, bindings, at);
+  DLCB_TRY(settle_dims(program, at));
+  run_first_segment(program, bindings, at);
   run_first_segment(program, bindings, at);
   find_failed_guard(program, at);
   pack_arena(program, at);

@@ -1,4 +1,8 @@
+// The steps as text, for people. Expressions and bodies share one set of `let` definitions, each before the step that
+// first needs it.
 #include "fuse/print.h"
+
+#include "ops/scalar_text.h"
 
 namespace dlcb::fuse {
 namespace {
@@ -6,60 +10,80 @@ namespace {
 using graph::Graph;
 using ops::ValueId;
 
-std::string tensor_text(const Graph& graph, ValueId v) {
-  if (!v.valid()) return "-";
-  const graph::Value& value = graph.value(v);
-  std::string text = "%" + value.name + ": " + std::string(name_of(value.dtype)) + "[";
-  for (size_t i = 0; i < value.dims.size(); ++i) text += (i ? ", " : "") + sym::print(graph.sym(), value.dims[i]);
-  text += "]";
-  if (value.order.empty()) return text;
-  text += "{";
-  for (uint8_t d : value.order) text += std::to_string(d);
-  return text + "}";
-}
+class Printer {
+ public:
+  Printer(const Graph& graph, std::span<const Step> steps)
+      : graph_(graph), steps_(steps), texts_(graph.scalars(), [&](ValueId v) { return "%" + graph_.value(v).name; }) {}
 
-std::string region_text(const Graph& graph, const Region& region, Schedule schedule) {
-  constexpr const char* kNames[] = {"none", "pointwise", "transpose", "row_reduce", "column_reduce", "contraction"};
-  std::string text = std::string("kernel ") + kNames[static_cast<int>(schedule)] + " " + region.name + "\n";
-  for (const Output& o : region.outputs) {
-    text += "  " + tensor_text(graph, o.tensor.value) + "\n    [";
-    for (size_t i = 0; i < o.index.size(); ++i) text += (i ? ", " : "") + sym::print(graph.sym(), o.index[i]);
-    text += "] = " + ops::print(graph.scalars(), o.body, [&](ValueId v) { return "%" + graph.value(v).name; }) + "\n";
+  std::string run() {
+    for (const Step& step : steps_) text(step);  // finds what is worth a name
+    texts_.close();
+    std::string all;
+    for (const Step& step : steps_) {
+      const std::string one = text(step);
+      all += texts_.take_lets("") + one;
+    }
+    return all;
   }
-  return text;
-}
 
-std::string claim_text(const Graph& graph, const Claim& claim) {
-  const auto p = [&](sym::Expr e) { return sym::print(graph.sym(), e); };
-  if (const auto* m = std::get_if<MatmulCall>(&claim.call)) {
-    return "matmul " + tensor_text(graph, m->out) + " = " + tensor_text(graph, m->a) + (m->trans_a ? "^T" : "") +
-           " @ " + tensor_text(graph, m->b) + (m->trans_b ? "^T" : "") + " + " + tensor_text(graph, m->bias) +
-           "\n  m " + p(m->m) + ", n " + p(m->n) + ", k " + p(m->k) + ", batch " + p(m->batch) + ", lda " + p(m->lda) +
-           ", ldb " + p(m->ldb) + ", strides " + p(m->stride_a) + ", " + p(m->stride_b) +
-           (m->activation == Activation::Relu ? ", relu" : "") + "\n";
+ private:
+  std::string expr(sym::Expr e) { return texts_.text(e); }
+  std::string exprs(std::span<const sym::Expr> list) {
+    std::string text;
+    for (size_t i = 0; i < list.size(); ++i) text += (i ? ", " : "") + expr(list[i]);
+    return text;
   }
-  const auto& c = std::get<ConvCall>(claim.call);
-  return std::string(c.transposed ? "conv_transpose " : "conv ") + tensor_text(graph, c.out) + " = " +
-         tensor_text(graph, c.x) + " * " + tensor_text(graph, c.w) + " + " + tensor_text(graph, c.bias) +
-         (c.activation == Activation::Relu ? ", relu" : "") + "\n";
-}
+
+  std::string text(const Step& step) {
+    std::string text;
+    if (!graph_.sym().is_const(step.predicate, 1)) text += "if " + expr(step.predicate) + ": ";
+    if (const auto* region = std::get_if<Region>(&step.action)) return text + region_text(*region, step.schedule);
+    if (const auto* claim = std::get_if<Claim>(&step.action)) return text + claim_text(*claim);
+    const Alias& alias = std::get<Alias>(step.action);
+    return text + "alias " + tensor(alias.value) + " = " + tensor(alias.source) + "\n";
+  }
+
+  std::string tensor(ValueId v) {
+    if (!v.valid()) return "-";
+    const graph::Value& value = graph_.value(v);
+    std::string text = "%" + value.name + ": " + std::string(name_of(value.dtype)) + "[" + exprs(value.dims) + "]";
+    if (value.order.empty()) return text;
+    text += "{";
+    for (uint8_t d : value.order) text += std::to_string(d);
+    return text + "}";
+  }
+
+  std::string region_text(const Region& region, Schedule schedule) {
+    constexpr const char* kNames[] = {"none", "pointwise", "transpose", "row_reduce", "column_reduce", "contraction"};
+    std::string text = std::string("kernel ") + kNames[static_cast<int>(schedule)] + " " + region.name + "\n";
+    for (const Output& o : region.outputs)
+      text += "  " + tensor(o.tensor.value) + "\n    [" + exprs(o.index) + "] = " + texts_.text(o.body) + "\n";
+    return text;
+  }
+
+  std::string claim_text(const Claim& claim) {
+    if (const auto* m = std::get_if<MatmulCall>(&claim.call)) return matmul_text(*m);
+    const auto& c = std::get<ConvCall>(claim.call);
+    return std::string(c.transposed ? "conv_transpose " : "conv ") + tensor(c.out) + " = " + tensor(c.x) + " * " +
+           tensor(c.w) + " + " + tensor(c.bias) + activation(c.activation) + "\n";
+  }
+
+  std::string matmul_text(const MatmulCall& m) {
+    return "matmul " + tensor(m.out) + " = " + tensor(m.a) + (m.trans_a ? "^T" : "") + " @ " + tensor(m.b) +
+           (m.trans_b ? "^T" : "") + " + " + tensor(m.bias) + "\n  m " + expr(m.m) + ", n " + expr(m.n) + ", k " +
+           expr(m.k) + ", batch " + expr(m.batch) + ", lda " + expr(m.lda) + ", ldb " + expr(m.ldb) + ", strides " +
+           expr(m.stride_a) + ", " + expr(m.stride_b) + activation(m.activation) + "\n";
+  }
+
+  static const char* activation(Activation a) { return a == Activation::Relu ? ", relu" : ""; }
+
+  const Graph& graph_;
+  std::span<const Step> steps_;
+  ops::ScalarTexts texts_;
+};
 
 }  // namespace
 
-std::string print(const Graph& graph, std::span<const Step> steps) {
-  std::string text;
-  for (const Step& step : steps) {
-    if (!graph.sym().is_const(step.predicate, 1)) text += "if " + sym::print(graph.sym(), step.predicate) + ": ";
-    if (const auto* region = std::get_if<Region>(&step.action)) {
-      text += region_text(graph, *region, step.schedule);
-    } else if (const auto* claim = std::get_if<Claim>(&step.action)) {
-      text += claim_text(graph, *claim);
-    } else {
-      const Alias& alias = std::get<Alias>(step.action);
-      text += "alias " + tensor_text(graph, alias.value) + " = " + tensor_text(graph, alias.source) + "\n";
-    }
-  }
-  return text;
-}
+std::string print(const Graph& graph, std::span<const Step> steps) { return Printer(graph, steps).run(); }
 
 }  // namespace dlcb::fuse

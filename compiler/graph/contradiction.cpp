@@ -38,10 +38,8 @@ Note operand_note(const Graph& g, size_t index, ValueId v) {
 }  // namespace
 
 std::string type_text(const sym::Store& store, DType dtype, std::span<const sym::Expr> dims) {
-  std::string text(name_of(dtype));
-  text += "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + sym::outline(store, dims[i]);
-  return text + "]";
+  const sym::Outline outlined = sym::outline(store, dims);
+  return std::string(name_of(dtype)) + "[" + join(outlined.texts, ", ") + "]" + outlined.where;
 }
 
 std::vector<Note> symbol_notes(const Graph& g, std::span<const sym::Expr> symbols) {

@@ -73,6 +73,7 @@ class Parser {
 
   Status statement(Cursor& in) {
     if (in.accept("symbol")) return symbol(in), ok();
+    if (in.accept("let")) return let(in), ok();
     if (in.accept("input")) return input(in), ok();
     if (in.accept("const")) return constant(in), ok();
     if (in.accept("range")) return range(in), ok();
@@ -89,7 +90,7 @@ class Parser {
   }
 
   sym::Expr expr(Cursor& in, std::string_view text) {
-    auto e = sym::parse(sym_, text, false);
+    auto e = sym::parse(sym_, text, false, lets_);
     if (e) return *e;
     in.fail("'" + std::string(text) + "': " + message(e.error()));
     return sym_.constant(0);
@@ -155,6 +156,14 @@ class Parser {
     sym::Bounds b = bounds(in);
     if (in.failed()) return;
     if (!sym_.find_symbol(name)) sym_.symbol(name, k, b);
+  }
+
+  void let(Cursor& in) {
+    in.expect("$");
+    std::string name = "$" + std::string(in.word());
+    in.expect("=");
+    const sym::Expr value = expr(in, in.until("\n"));
+    if (!in.failed() && !lets_.emplace(std::move(name), value).second) in.fail("this name has been defined");
   }
 
   void range(Cursor& in) {
@@ -404,6 +413,7 @@ class Parser {
   sym::Store& sym_;
   const OpenWeights& open_;
   Constant weights_;  // all of them
+  sym::Definitions lets_;
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<uint32_t, std::vector<sym::Expr>> pending_;
   std::vector<std::pair<size_t, std::string>> constraint_nodes_;

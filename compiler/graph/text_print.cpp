@@ -1,15 +1,18 @@
 // The text form of a graph (see docs/graph_text.md for the grammar by example). Symbols come first, then inputs and
-// constants, constraints (so that a reader knows them before it adds nodes), nodes in order, and outputs.
+// constants, constraints (so that a reader knows them before it adds nodes), nodes in order, and outputs. What long
+// expressions have in common is named by a `let` line before the statement that first needs it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/contradiction.h"
 #include "graph/graph.h"
 #include "graph/text.h"
+#include "sym/text.h"
 
 namespace dlcb::graph {
 namespace {
@@ -18,21 +21,12 @@ constexpr int64_t kInlineElements = 64;
 
 class Printer {
  public:
-  Printer(const Graph& g, const WeightsOut* weights) : g_(g), weights_(weights) {}
+  Printer(const Graph& g, const WeightsOut* weights) : g_(g), weights_(weights), shared_(sym::shared_text(g.sym())) {}
 
   std::string run() {
-    // Printed before the symbols are known, because printing the rest is what finds them.
-    std::string body;
-    for (ValueId v : g_.inputs) body += "  input " + typed(v) + "\n" + reads(v);
-    for (uint32_t v = 0; v < g_.value_count(); ++v)
-      if (g_.value({v}).constant) body += "  const " + typed({v}) + " = " + data(g_.value({v})) + "\n";
-    for (const Range& r : g_.ranges) body += fmt::format("  range {} in {}\n", expr(r.symbol), bounds_text(r.bounds));
-    for (const Eliminated& e : g_.eliminated) body += eliminated(e);
-    for (const Constraint& c : g_.constraints) body += constraint(c);
-    for (uint32_t n = 0; n < g_.node_count(); ++n)
-      if (g_.node({n}).op) body += node(g_.node({n}));
-    for (size_t i = 0; i < g_.outputs.size(); ++i)
-      body += fmt::format("  output {} {}\n", quoted(g_.output_names[i]), name(g_.outputs[i]));
+    statements();  // finds the symbols, and which expressions are worth a name
+    shared_.close();
+    const std::string body = statements();
     std::string head = "graph " + (g_.file.empty() ? "" : quoted(g_.file) + " ");
     if (!g_.digest.empty()) head += "digest " + quoted(g_.digest) + " ";
     if (placed_) head += "weights " + quoted(weights_->file) + " ";
@@ -69,11 +63,36 @@ class Printer {
     return text + ")";
   }
 
+  // One statement by itself, followed by what it names.
+  std::string alone(const std::function<std::string()>& write) {
+    write();
+    shared_.close();
+    return write() + shared_.where();
+  }
+
  private:
+  std::string statements() {
+    std::string body;
+    auto add = [&](const std::string& statement) { body += shared_.take_lets("  ") + statement; };
+    for (ValueId v : g_.inputs) add("  input " + typed(v) + "\n" + reads(v));
+    for (uint32_t v = 0; v < g_.value_count(); ++v)
+      if (g_.value({v}).constant) add("  const " + typed({v}) + " = " + data(g_.value({v})) + "\n");
+    for (const Range& r : g_.ranges) add(fmt::format("  range {} in {}\n", expr(r.symbol), bounds_text(r.bounds)));
+    for (const Eliminated& e : g_.eliminated) add(eliminated(e));
+    for (const Constraint& c : g_.constraints) add(constraint(c));
+    for (uint32_t n = 0; n < g_.node_count(); ++n)
+      if (g_.node({n}).op) add(node(g_.node({n})));
+    for (size_t i = 0; i < g_.outputs.size(); ++i)
+      add(fmt::format("  output {} {}\n", quoted(g_.output_names[i]), name(g_.outputs[i])));
+    return body;
+  }
+
   std::string expr(sym::Expr e) {
-    for (sym::Expr s : g_.sym().symbols(e))
-      if (seen_.insert(s.id).second) symbols_.push_back(s);
-    return sym::print(g_.sym(), e);
+    if (!shared_.closed()) {
+      for (sym::Expr s : g_.sym().symbols(e))
+        if (seen_.insert(s.id).second) symbols_.push_back(s);
+    }
+    return shared_.text(e.id);
   }
   std::string exprs(std::span<const sym::Expr> list) {
     std::string text;
@@ -96,6 +115,7 @@ class Printer {
   }
 
   std::string data(const Value& value) {
+    if (!shared_.closed()) return "";  // has no expressions
     std::span<const std::byte> bytes = value.constant->bytes;
     int64_t count = static_cast<int64_t>(bytes.size() / size_of(value.dtype));
     if (count <= kInlineElements) {
@@ -145,6 +165,7 @@ class Printer {
 
   const Graph& g_;
   const WeightsOut* weights_;
+  SharedText shared_;
   bool placed_ = false;  // some constant is in the weights
   std::vector<sym::Expr> symbols_;
   std::unordered_set<uint32_t> seen_;
@@ -154,10 +175,14 @@ class Printer {
 
 std::string print(const Graph& g, const WeightsOut* weights) { return Printer(g, weights).run(); }
 
-std::string statement(const Graph& g, NodeId n) { return Printer(g, nullptr).computation(g.node(n)); }
+std::string statement(const Graph& g, NodeId n) {
+  Printer printer(g, nullptr);
+  return printer.alone([&] { return printer.computation(g.node(n)); });
+}
 
 std::string declaration(const Graph& g, ValueId v) {
-  return (g.value(v).constant ? "const " : "") + Printer(g, nullptr).typed(v);
+  Printer printer(g, nullptr);
+  return (g.value(v).constant ? "const " : "") + printer.alone([&] { return printer.typed(v); });
 }
 
 }  // namespace dlcb::graph

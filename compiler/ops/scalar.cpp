@@ -45,7 +45,7 @@ sym::Expr ScalarStore::Impl::bound_index(sym::Store& sym, uint32_t height, uint3
     const std::string name = (height ? "r" + std::to_string(height) : "t") + "_" + std::to_string(position) + "_" +
                              hex8(sym.content_hash(extent));
     at->second = sym.index(name, extent);
-    bound_height[at->second.id] = height;
+    bound_index_of[at->second.id] = {height, position};
   }
   return at->second;
 }
@@ -94,7 +94,7 @@ Scalar ScalarStore::Impl::intern(const sym::Store& sym, ScalarNode node) {
       h = mix(h, sym.content_hash(bound_symbol));
       const sym::Expr extent = sym.index_extent(bound_symbol);
       add_free(sym, extent, k.free);
-      k.height = std::max({k.height, bound_height.at(bound_symbol.id), height_of(sym, extent)});
+      k.height = std::max({k.height, bound_index_of.at(bound_symbol.id).height, height_of(sym, extent)});
     }
   }
   auto [first, last] = by_hash.equal_range(h);
@@ -313,7 +313,7 @@ void ScalarStore::canonicalise(std::vector<sym::Expr>& indices, Scalar& body) {
     body = substitute(body, map);
     indices = to;
   };
-  auto is_bound_name = [&](sym::Expr i) { return impl_->bound_height.contains(i.id); };
+  auto is_bound_name = [&](sym::Expr i) { return impl_->bound_index_of.contains(i.id); };
   if (std::any_of(indices.begin(), indices.end(), is_bound_name)) rename(stand_ins(indices, body));
   uint32_t height = impl_->known[body.id].height + 1;
   auto blocked = [&](const std::vector<sym::Expr>& names) {
@@ -381,6 +381,11 @@ sym::Expr ScalarStore::as_coordinate(Scalar integer, sym::Bounds bounds) {
   impl_->symbol_of[integer.id] = symbol;
   impl_->binding_of[symbol.id] = integer;
   return symbol;
+}
+
+std::optional<BoundIndex> ScalarStore::bound_index(sym::Expr symbol) const {
+  auto at = impl_->bound_index_of.find(symbol.id);
+  return at == impl_->bound_index_of.end() ? std::nullopt : std::optional(at->second);
 }
 
 Scalar ScalarStore::binding(sym::Expr data_symbol) const {

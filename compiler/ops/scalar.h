@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -124,6 +125,11 @@ struct DataBinding {
   Scalar value;
 };
 
+// Which of the indices that Reduce nodes bind a symbol is: those of inner reductions are lower.
+struct BoundIndex {
+  uint32_t height, position;
+};
+
 // Owns scalar expressions; reduction indices are renamed to canonical ones, so expressions that differ only in the
 // names of bound indices are the same Scalar. Constructors fold constants and apply exact identities only (x + 0 is
 // kept for floats where it changes -0 or NaN). Thread-compatible.
@@ -150,6 +156,8 @@ class ScalarStore {
   sym::Expr as_coordinate(Scalar integer, sym::Bounds bounds = {});
   // The scalar behind a Data symbol made by as_coordinate; invalid Scalar for host-read symbols.
   Scalar binding(sym::Expr data_symbol) const;
+  // Nothing for a symbol that no Reduce binds.
+  std::optional<BoundIndex> bound_index(sym::Expr symbol) const;
 
   const ScalarNode& node(Scalar s) const;
   DType dtype(Scalar s) const { return node(s).dtype; }
@@ -177,7 +185,8 @@ class ScalarStore {
 };
 
 // Text: x[i, j + 1], x[{ids[i]}, j] (a coordinate read from data), exp(a), a + b, sum[k0 < C](a * b), cast<f16>(a),
-// select(c, a, b), index<i64>(i + 2). `name_of` names values.
+// select(c, a, b), index<i64>(i + 2). Long parts that occur more than once are named behind it: $1 * $1 where $1 = ....
+// `name_of` names values. Texts that hold several: scalar_text.h.
 std::string print(const ScalarStore& store, Scalar s, const std::function<std::string(ValueId)>& name_of);
 
 }  // namespace dlcb::ops

@@ -26,7 +26,7 @@ struct ScalarStore::Impl {
   // Bound indices. Canonical ones are keyed by (height, position, extent); stand-ins (height 0) are used while a binder
   // is being renamed and never occur in a finished expression.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, sym::Expr> bound;
-  std::unordered_map<uint32_t, uint32_t> bound_height;  // symbol id -> height; 0 for stand-ins
+  std::unordered_map<uint32_t, BoundIndex> bound_index_of;  // by symbol id; height 0 for stand-ins
 
   sym::Expr bound_index(sym::Store& sym, uint32_t height, uint32_t position, sym::Expr extent);
   // Free symbols of an expression, those of its data bindings included; sorted by id, may repeat.

@@ -110,10 +110,10 @@ class Guards {
     return {&c, about_dims, s_.logical_not(others)};
   }
 
-  std::string with_context(std::string goal, sym::Expr context) const {
+  std::string with_context(std::string goal, sym::Expr context, const std::string& context_text) const {
     if (s_.as_const(context)) return goal;
     if (goal.find(" or ") != std::string::npos) goal = "(" + goal + ")";
-    return goal + " if " + sym::outline(s_, context);
+    return goal + " if " + context_text;
   }
 
   // The same goal in several contexts is one constraint: both branches of an If may ask it.
@@ -202,7 +202,7 @@ class Guards {
   void merged_guard(const Group& group, sym::Expr condition, std::string text, const std::vector<Demand>& merged) {
     Guard guard;
     guard.condition = s_.logical_or(condition, s_.logical_not(group.context));
-    guard.text = with_context(std::move(text), group.context);
+    guard.text = with_context(std::move(text), group.context, sym::outline(s_, group.context));
     show_symbols(group.context, guard);
     guard.shown.push_back({sym::outline(s_, group.symbol), group.symbol});
     for (const Demand& d : merged) {
@@ -249,16 +249,18 @@ class Guards {
   Guard model_guard(const Constraint& c) {
     Guard guard;
     guard.condition = c.condition;
-    const Demand d = demand(c);
-    guard.text = with_context(sym::outline(s_, d.goal), d.context);
     guard.why = c.why;
     guard.origins = c.origins;
     show_symbols(c.condition, guard);
+    const Demand d = demand(c);
+    std::vector<sym::Expr> texts{d.goal, d.context};  // then the goal's sides; all share their definitions
     sym::Expr main = s_.kind(d.goal) == sym::Kind::Or ? s_.operands(d.goal)[0] : d.goal;
     if (s_.kind(main) == sym::Kind::Eq || s_.kind(main) == sym::Kind::Le || s_.kind(main) == sym::Kind::Lt)
-      for (sym::Expr side : {s_.operands(main)[0], s_.operands(main)[1]})
-        if (s_.kind(side) != sym::Kind::Symbol && s_.kind(side) != sym::Kind::Const)
-          guard.shown.push_back({sym::outline(s_, side), side});
+      for (sym::Expr side : s_.operands(main))
+        if (s_.kind(side) != sym::Kind::Symbol && s_.kind(side) != sym::Kind::Const) texts.push_back(side);
+    const sym::Outline outlined = sym::outline(s_, texts);
+    guard.text = with_context(outlined.texts[0], d.context, outlined.texts[1]) + outlined.where;
+    for (size_t i = 2; i < texts.size(); ++i) guard.shown.push_back({outlined.texts[i], texts[i]});
     std::vector<sym::Expr> symbols(s_.symbols(c.condition).begin(), s_.symbols(c.condition).end());
     blame(symbols, guard);
     return guard;

@@ -191,13 +191,22 @@ class Facts {
 };
 
 // Text: N*C + 2, (H + 1)//2, H % 32, min(a, b), max(a, b), select(c, a, b), a == b, a <= b, a < b, a and b, a or b, not
-// a, floor_scale(x, 0.5), ceil_scale(x, 0.5). Precedence as in Python. parse(print(e)) is e. Symbol names that are not
-// identifiers ([A-Za-z_][A-Za-z0-9_.]*) are written in backquotes with backslash escapes.
+// a, floor_scale(x, 0.5), ceil_scale(x, 0.5). Precedence as in Python. Symbol names that are not identifiers
+// ([A-Za-z_][A-Za-z0-9_.]*) are written in backquotes with backslash escapes. Long parts that occur more than once are
+// named: $2*$2 where $2 = max(0, $1 - 3); $1 = .... parse(print(e)) is e, and its size is linear in the nodes.
 std::string print(const Store& store, Expr e);
-// For people: as print, but where that has more than `limit` characters, what lies deepest is written as "...". Takes
-// no longer than its text: printed in full, an expression may be exponentially larger than the nodes that it shares.
+// For people: as print, but names are given only where the text in full has more than `limit` characters, and more of
+// them; then long lists of operands, and definitions that lie deep, end in "...".
 std::string outline(const Store& store, Expr e, size_t limit = 160);
+// Several that are read together share their definitions.
+struct Outline {
+  std::vector<std::string> texts;
+  std::string where;  // follows them: "" or " where $1 = ..."
+};
+Outline outline(const Store& store, std::span<const Expr> list, size_t limit = 160);
+// What a text that is read piece by piece has defined.
+using Definitions = std::unordered_map<std::string, Expr>;
 // Unknown names become Dim symbols when declare_unknown, else an error.
-Result<Expr> parse(Store& store, std::string_view text, bool declare_unknown);
+Result<Expr> parse(Store& store, std::string_view text, bool declare_unknown, const Definitions& known = {});
 
 }  // namespace dlcb::sym

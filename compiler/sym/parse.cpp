@@ -11,9 +11,11 @@ constexpr int kMaxDepth = 200;
 
 class Parser {
  public:
-  Parser(Store& store, std::string_view text, bool declare) : store_(store), text_(text), declare_(declare) {}
+  Parser(Store& store, std::string_view text, bool declare, const Definitions& known)
+      : store_(store), text_(text), declare_(declare), known_(known) {}
 
   Result<Expr> whole() {
+    DLCB_TRY(definitions());
     DLCB_ASSIGN(Expr e, disjunction());
     skip();
     if (at_ != text_.size()) return error("unexpected text");
@@ -21,6 +23,50 @@ class Parser {
   }
 
  private:
+  // "... where $2 = ...; $1 = ...": read from the last to the first, because users come before what they use.
+  Status definitions() {
+    const std::vector<size_t> parts = parts_after_where();
+    const std::string_view all = text_;
+    for (size_t i = parts.size(); i-- > 0;) {
+      at_ = parts[i];
+      text_ = all.substr(0, i + 1 < parts.size() ? parts[i + 1] - 1 : all.size());
+      skip();
+      const std::string name = defined_name();
+      if (name.empty() || !accept("=")) return error("expected '$NAME ='");
+      DLCB_ASSIGN(const Expr value, disjunction());
+      skip();
+      if (at_ != text_.size()) return error("unexpected text");
+      if (!defined_.emplace(name, value).second) return error("'" + name + "' is defined twice");
+    }
+    text_ = parts.empty() ? all : all.substr(0, parts[0] - std::string_view("where").size());
+    at_ = 0;
+    return ok();
+  }
+  // Where each definition begins: behind "where" and behind each ';', neither of them in backquotes.
+  std::vector<size_t> parts_after_where() {
+    std::vector<size_t> parts;
+    for (at_ = 0; at_ < text_.size();) {
+      if (text_[at_] == '`') {
+        for (++at_; at_ < text_.size() && text_[at_] != '`'; ++at_) at_ += text_[at_] == '\\';
+        ++at_;
+      } else if (const std::string_view w = word(); !w.empty()) {
+        at_ += w.size();
+        if (w == "where" && parts.empty()) parts.push_back(at_);
+      } else if (text_[at_++] == ';' && !parts.empty()) {
+        parts.push_back(at_);
+      }
+    }
+    return parts;
+  }
+  // "$1"; empty if no such name is here.
+  std::string defined_name() {
+    if (at_ == text_.size() || text_[at_] != '$') return "";
+    size_t end = at_ + 1;
+    while (end < text_.size() && (letter(text_[end]) || digit(text_[end]))) end++;
+    std::string name(text_.substr(at_, end - at_));
+    at_ = end;
+    return name;
+  }
   Diagnostic error(std::string what) const {
     return diag(DiagKind::BadExpression, {std::string(text_), std::to_string(at_ + 1), std::move(what)});
   }
@@ -155,6 +201,12 @@ class Parser {
     if (at_ == text_.size()) return error("unexpected end");
     if (digit(text_[at_])) return number(false);
     if (text_[at_] == '`') return quoted();
+    if (text_[at_] == '$') {
+      const std::string name = defined_name();
+      for (const Definitions* list : {&std::as_const(defined_), &known_})
+        if (const auto found = list->find(name); found != list->end()) return found->second;
+      return error("'" + name + "' is not defined");
+    }
     if (accept("(")) {
       if (++depth_ > kMaxDepth) return error("nested too deeply");
       DLCB_ASSIGN(Expr e, disjunction());
@@ -205,14 +257,16 @@ class Parser {
   Store& store_;
   std::string_view text_;
   bool declare_;
+  const Definitions& known_;
+  Definitions defined_;  // by this text itself
   size_t at_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
 
-Result<Expr> parse(Store& store, std::string_view text, bool declare_unknown) {
-  return Parser(store, text, declare_unknown).whole();
+Result<Expr> parse(Store& store, std::string_view text, bool declare_unknown, const Definitions& known) {
+  return Parser(store, text, declare_unknown, known).whole();
 }
 
 }  // namespace dlcb::sym

@@ -1,19 +1,18 @@
-// Expressions as text, with no more parentheses than Python's precedence asks for.
+// Expressions as text, with no more parentheses than Python's precedence asks for. One node is written at a time: how
+// texts of shared operands come together is base/shared_text.h's.
+#include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cstdio>
-#include <limits>
 
 #include "base/text.h"
 #include "sym/store_impl.h"
+#include "sym/text.h"
 
 namespace dlcb::sym {
 namespace {
 
-enum Level { kOr, kAnd, kNot, kCompare, kAdd, kMul, kUnary, kAtom };  // weakest first
-
 bool identifier(std::string_view name) {
-  for (std::string_view word : {"and", "or", "not", "min", "max", "select", "floor_scale", "ceil_scale"}) {
+  for (std::string_view word : {"and", "or", "not", "min", "max", "select", "floor_scale", "ceil_scale", "where"}) {
     if (name == word) return false;
   }
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -24,32 +23,21 @@ bool identifier(std::string_view name) {
   return true;
 }
 
-constexpr const char* kLeftOut = "...";
-
-struct Printer {
+// Writes one node.
+struct Writer {
   const Store::Impl& s;
-  int depth = std::numeric_limits<int>::max();        // operations inside one another that are written
-  size_t limit = std::numeric_limits<size_t>::max();  // characters after which a list of operands ends
-  bool left_out = false;
+  const SharedText::Operand& operand;
+  size_t limit;  // characters after which a list of operands ends
 
   std::string of(Expr e, Level around) {
-    const Kind kind = s.node(e).kind;
-    if (depth == 0 && kind != Kind::Const && kind != Kind::Symbol) {
-      left_out = true;
-      return kLeftOut;
-    }
-    Level level = kAtom;
-    --depth;
-    std::string text = plain(e, &level);
-    ++depth;
-    return level < around ? "(" + text + ")" : text;
+    const SharedText::Piece& piece = operand(e.id);
+    return piece.level < around ? "(" + piece.text + ")" : piece.text;
   }
 
   // Whether a list of operands ends here.
-  bool enough(std::string& r, const char* separator) {
+  bool enough(std::string& r, const char* separator) const {
     if (r.size() <= limit) return false;
-    left_out = true;
-    r += std::string(separator) + kLeftOut;
+    r += std::string(separator) + "...";
     return true;
   }
 
@@ -98,83 +86,106 @@ struct Printer {
     return r + ")";
   }
 
-  std::string plain(Expr e, Level* level) {
+  SharedText::Piece piece(Expr e) {
     const Node& n = s.node(e);
-    auto at = [&](Level l) { return *level = l; };
     switch (n.kind) {
       case Kind::Const:
-        at(n.value < 0 ? kUnary : kAtom);
-        return std::to_string(n.value);
+        return {std::to_string(n.value), n.value < 0 ? kUnary : kAtom};
       case Kind::Symbol: {
         const std::string& name = s.symbols[static_cast<size_t>(n.value)].name;
-        return identifier(name) ? name : escaped(name, '`');
+        return {identifier(name) ? name : escaped(name, '`'), kAtom};
       }
       case Kind::Sum:
-        at(n.count == 1 && n.value == 0 ? kMul : kAdd);
-        return sum(e);
+        return {sum(e), n.count == 1 && n.value == 0 ? kMul : kAdd};
       case Kind::Product:
-        at(kMul);
-        return infix(e, "*", kUnary);
+        return {infix(e, "*", kUnary), kMul};
       case Kind::FloorDiv:
-        at(kMul);
-        return infix(e, "//", kUnary);
+        return {infix(e, "//", kUnary), kMul};
       case Kind::Mod:
-        at(kMul);
-        return infix(e, " % ", kUnary);
+        return {infix(e, " % ", kUnary), kMul};
       case Kind::Eq:
-        at(kCompare);
-        return infix(e, " == ", kAdd);
+        return {infix(e, " == ", kAdd), kCompare};
       case Kind::Le:
-        at(kCompare);
-        return infix(e, " <= ", kAdd);
+        return {infix(e, " <= ", kAdd), kCompare};
       case Kind::Lt:
-        at(kCompare);
-        return infix(e, " < ", kAdd);
+        return {infix(e, " < ", kAdd), kCompare};
       case Kind::And:
-        at(kAnd);
-        return infix(e, " and ", kNot);
+        return {infix(e, " and ", kNot), kAnd};
       case Kind::Or:
-        at(kOr);
-        return infix(e, " or ", kAnd);
+        return {infix(e, " or ", kAnd), kOr};
       case Kind::Not:
-        if (const Expr equal = s.operands(e)[0]; s.node(equal).kind == Kind::Eq) {
-          at(kCompare);
-          return infix(equal, " != ", kAdd);
-        }
-        at(kNot);
-        return "not " + of(s.operands(e)[0], kNot);
+        if (const Expr equal = s.operands(e)[0]; s.node(equal).kind == Kind::Eq)
+          return {infix(equal, " != ", kAdd), kCompare};
+        return {"not " + of(s.operands(e)[0], kNot), kNot};
       case Kind::Min:
-        return call("min", e);
+        return {call("min", e), kAtom};
       case Kind::Max:
-        return call("max", e);
+        return {call("max", e), kAtom};
       case Kind::Select:
-        return call("select", e);
+        return {call("select", e), kAtom};
       case Kind::FloorScale:
-        return call("floor_scale", e);
+        return {call("floor_scale", e), kAtom};
       case Kind::CeilScale:
-        return call("ceil_scale", e);
+        return {call("ceil_scale", e), kAtom};
     }
     return {};
   }
 };
 
+// What stands for the expressions in a text of their own.
+std::vector<std::string> texts(SharedText& shared, std::span<const Expr> list) {
+  std::vector<std::string> result;
+  for (Expr e : list) shared.text(e.id);
+  shared.close();
+  for (Expr e : list) result.push_back(shared.text(e.id));
+  return result;
+}
+
 }  // namespace
+
+SharedText::Piece write(const Store& store, Expr e, const SharedText::Operand& operand, size_t limit) {
+  return Writer{store.impl(), operand, limit}.piece(e);
+}
+
+std::span<const Expr> written_operands(const Store& store, Expr e) {
+  const std::span<const Expr> operands = store.operands(e);
+  const bool unequal = store.kind(e) == Kind::Not && store.kind(operands[0]) == Kind::Eq;
+  return unequal ? store.operands(operands[0]) : operands;
+}
+
+SharedText shared_text(const Store& store, SharedText::Limits limits, size_t list_limit) {
+  auto operands = [&store](SharedText::Key key, std::vector<SharedText::Key>& out) {
+    for (Expr o : written_operands(store, {static_cast<uint32_t>(key)})) out.push_back(o.id);
+  };
+  auto write_node = [&store, list_limit](SharedText::Key key, const SharedText::Operand& operand) {
+    return write(store, {static_cast<uint32_t>(key)}, operand, list_limit);
+  };
+  return {operands, write_node, limits};
+}
 
 std::string print(const Store& store, Expr e) {
   if (!e.valid()) return "<none>";
-  return Printer{store.impl()}.of(e, kOr);
+  SharedText shared = shared_text(store);
+  const std::string text = texts(shared, std::span(&e, 1))[0];
+  return text + shared.where();
+}
+
+Outline outline(const Store& store, std::span<const Expr> list, size_t limit) {
+  // In full where that is short: no operand that is longer by itself, and no list that ends early.
+  SharedText full = shared_text(store, {.shared = SIZE_MAX, .line = limit});
+  Outline result{texts(full, list), ""};
+  const bool fits = std::ranges::all_of(result.texts, [&](const std::string& t) { return t.size() <= limit; });
+  if (fits && full.definitions().empty()) return result;
+  SharedText shared = shared_text(store, {.shared = limit / 16, .line = limit / 4}, limit);
+  result.texts = texts(shared, list);
+  result.where = shared.where(limit);
+  return result;
 }
 
 std::string outline(const Store& store, Expr e, size_t limit) {
   if (!e.valid()) return "<none>";
-  std::string best;
-  for (int depth = 1;; ++depth) {
-    Printer printer{store.impl(), depth, limit};
-    std::string text = printer.of(e, kOr);
-    if (!best.empty() && text.size() > limit) return best;
-    if (!printer.left_out) return text;
-    best = std::move(text);
-  }
+  const Outline outlined = outline(store, std::span(&e, 1), limit);
+  return outlined.texts[0] + outlined.where;
 }
 
 }  // namespace dlcb::sym

@@ -1,6 +1,7 @@
 #include <random>
 
 #include "graph/fixture.h"
+#include "graph/text.h"
 
 using namespace dlcb;
 using namespace dlcb::graph;
@@ -87,6 +88,34 @@ TEST_CASE("what is printed reads back and prints the same") {
   CHECK(read_back >= 40);
 }
 
+// Each row count is read three times by the next: as trees the dims have more than 2^40 nodes.
+TEST_CASE("dims that share deeply are defined once and read back") {
+  Fixture f;
+  ValueId x = f.input("x", DType::F32, {"L"});
+  ValueId lengths = f.input("lengths", DType::I64, {"40"});
+  const auto reads = f.g.elements(lengths, {});
+  REQUIRE(reads);
+  for (int i = 0; i < 40; ++i) {
+    const sym::Expr rows = f.g.value(x).dims[0], wanted = reads->at(i);
+    const sym::Expr start = f.s.min(rows, f.s.select(f.s.lt(wanted, rows), f.s.add(wanted, rows), wanted));
+    x = f.add("slice", {x},
+              {{"axes", std::vector<int64_t>{0}},
+               {"starts", std::vector<sym::Expr>{start}},
+               {"extents", std::vector<sym::Expr>{f.s.max(f.s.constant(0), f.s.sub(rows, start))}},
+               {"steps", std::vector<int64_t>{1}}},
+              "/slice" + std::to_string(i));
+  }
+  f.g.add_output("y", x);
+  const std::string text = print(f.g);
+  CHECK(text.size() < 40 * 1000);
+  CHECK(text.find("  let $1 = ") != std::string::npos);
+  CHECK(reprint(text) == text);
+  const auto again = parse(f.s, f.scalars, text);
+  REQUIRE(again);
+  CHECK(again->value(again->outputs[0]).dims == f.g.value(x).dims);
+  CHECK(statement(f.g, f.g.value(x).producer).size() < 40 * 400);
+}
+
 TEST_CASE("hand-written text may leave out types and names what it infers") {
   std::string text =
       "graph \"m.onnx\" {\n"
@@ -160,6 +189,9 @@ TEST_CASE("text that cannot be read says where") {
   std::string ones = "1";
   for (int i = 1; i < 33; ++i) ones += ", 1";
   CHECK(error("graph {\n  input %x: f32[" + ones + "]\n}\n").find("rank 33") != std::string::npos);
+  CHECK(error("graph {\n  let $1 = Q\n}\n").find("line 2: 'Q'") != std::string::npos);
+  CHECK(error("graph {\n  input %x: f32[$1]\n}\n").find("'$1' is not defined") != std::string::npos);
+  CHECK(error("graph {\n  let $a = 1\n  let $a = 2\n}\n").find("line 3: ") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = digest 12\n}\n").find("--dump-dir") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = at 0\n}\n").find("do not hold this") != std::string::npos);
 }

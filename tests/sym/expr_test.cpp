@@ -116,6 +116,19 @@ TEST_CASE("overflow keeps the expression as written and evaluates to nothing") {
   CHECK(s.is_const(s.le(sum, n), 0));  // over the integers
 }
 
+TEST_CASE("long parts that occur again are named") {
+  Store s;
+  Expr part = read(s, "max(0, min(length, 512) - 3*(stride_of_rows + 1)//stride)");
+  Expr whole = s.mul(part, s.floordiv(part, s.symbol("M", SymbolKind::Dim)));
+  const std::string text = print(s, whole);
+  CHECK(text == "($1//M)*$1 where $1 = max(0, -((3*stride_of_rows + 3)//stride) + min(512, length))");
+  CHECK(*parse(s, text, false) == whole);
+  CHECK(print(s, part) == "max(0, -((3*stride_of_rows + 3)//stride) + min(512, length))");
+  CHECK(*parse(s, "$b + 1 where $b = $a*N; $a = 2*M", true) == read(s, "2*M*N + 1"));
+  CHECK(*parse(s, "$a + `x where y; z`where $a = `x where y; z`", true) == read(s, "2*`x where y; z`"));
+  CHECK(print(s, s.symbol("where", SymbolKind::Dim)) == "`where`");
+}
+
 TEST_CASE("an outline is short, whatever the expression's size as a tree") {
   Store s;
   Expr n = s.symbol("N", SymbolKind::Dim), m = s.symbol("M", SymbolKind::Dim);
@@ -123,12 +136,28 @@ TEST_CASE("an outline is short, whatever the expression's size as a tree") {
   Expr deep = n;
   for (int i = 0; i < 200; i++) deep = s.min(s.floordiv(s.add(deep, m), s.constant(3)), s.max(deep, s.constant(7)));
   const std::string text = outline(s, deep);
-  CHECK(text.size() <= 160);
-  CHECK(text.find("...") != std::string::npos);
+  CHECK(text.size() <= 400);
+  CHECK(text.find(" where $") != std::string::npos);
+  CHECK(text.ends_with("; ..."));
   Expr wide = n;
   for (int i = 0; i < 200; i++) wide = s.add(wide, s.symbol("size" + std::to_string(i), SymbolKind::Dim));
   CHECK(outline(s, wide).size() < 200);
   CHECK(outline(s, wide).ends_with(" + ..."));
+  // Whatever its length, a name of the model is kept: it says more than $1.
+  Expr named = s.symbol("the number of rows after every step", SymbolKind::Dim);
+  CHECK(outline(s, s.mul(named, named)).find('$') == std::string::npos);
+}
+
+TEST_CASE("texts that are outlined together share their definitions") {
+  Store s;
+  Expr part = read(s, "max(0, min(length, 512) - 3*(stride_of_rows + 1)//stride)");
+  Expr a = read(s, "max(first_length_of_all, second_length_of_all) + third_length_of_all*fourth_length_of_all");
+  const Expr list[] = {s.le(s.mul(part, part), a), s.mul(part, part)};
+  const Outline outlined = outline(s, list);
+  INFO(outlined.texts[0] << ", " << outlined.texts[1] << outlined.where);
+  CHECK(outlined.texts[1].starts_with("$"));
+  CHECK(outlined.texts[0].starts_with(outlined.texts[1] + " <= "));
+  CHECK(outlined.where.starts_with(" where $"));
 }
 
 TEST_CASE("content hashes and text do not depend on the order of construction") {
@@ -195,8 +224,28 @@ TEST_CASE("topological lists operands before users") {
 
 TEST_CASE("malformed text is refused") {
   Store s;
-  for (const char* text : {"", "N +", "(N", "min(N", "select(a, b)", "floor_scale(N)", "floor_scale(N, x)", "`N", "N M",
-                           "99999999999999999999", "a == b == c", "1 +* 2", "min()", "N @ 2"}) {
+  for (const char* text : {"",
+                           "N +",
+                           "(N",
+                           "min(N",
+                           "select(a, b)",
+                           "floor_scale(N)",
+                           "floor_scale(N, x)",
+                           "`N",
+                           "N M",
+                           "99999999999999999999",
+                           "a == b == c",
+                           "1 +* 2",
+                           "min()",
+                           "N @ 2",
+                           "$1",
+                           "$1 + 1 where",
+                           "$1 where $1 = $2; $2",
+                           "$1 where $1 = $1",
+                           "$1 where $1 = 2; $1 = 3",
+                           "$1 where $1 = 2 3",
+                           "1 where N = 2",
+                           "1 where $ = `"}) {
     INFO(text);
     CHECK_FALSE(bool(parse(s, text, true)));
   }

@@ -57,6 +57,46 @@ TEST_CASE("printing and parsing give the same expression") {
   }
 }
 
+// Each of 40 steps uses what the steps before it made more than once: as a tree it has far more than 2^40 nodes.
+TEST_CASE("expressions that share deeply are printed in the size of their nodes and read back") {
+  for (uint32_t seed = 0; seed < 20; seed++) {
+    Store s;
+    Symbols symbols(s);
+    Random r(seed, symbols.all.size());
+    std::vector<Expr> made = symbols.all;
+    for (int step = 0; step < 40; step++) {
+      Expr x = made.back(), y = made[made.size() - static_cast<size_t>(r.in(1, 4))];
+      Expr z = symbols.all[static_cast<size_t>(r.in(0, 2))], k = s.constant(r.in(2, 9));
+      switch (r.in(0, 4)) {
+        case 0:
+          made.push_back(s.min(s.floordiv(s.add(x, z), k), s.max(x, s.sub(y, k))));
+          break;
+        case 1:
+          made.push_back(s.select(s.le(x, s.add(y, z)), s.mod(x, k), s.floordiv(x, s.add(z, k))));
+          break;
+        case 2:
+          made.push_back(s.add(s.max(x, z), s.mul(k, s.floordiv(s.add(x, k), s.add(y, z)))));
+          break;
+        case 3:
+          made.push_back(s.floor_scale(s.add(s.floordiv(x, k), s.mod(x, s.add(z, k))), 0.7));
+          break;
+        default:
+          made.push_back(s.mul(s.min(x, z), s.floordiv(x, s.max(y, k))));
+      }
+    }
+    const Expr e = made.back();
+    size_t edges = 1;
+    for (Expr node : topological(s, std::span(&e, 1))) edges += s.operands(node).size();
+    const std::string text = print(s, e);
+    INFO("seed " << seed << ", " << edges << " edges: " << text);
+    REQUIRE(text.size() <= edges * 180);  // an operand's text has at most 160 characters
+    Result<Expr> back = parse(s, text, false);
+    REQUIRE(bool(back));
+    REQUIRE(*back == e);
+    REQUIRE(outline(s, e).size() <= 600);
+  }
+}
+
 TEST_CASE("substitution commutes with evaluation") {
   Store s;
   Symbols symbols(s);
