@@ -33,6 +33,10 @@ Expr Store::Impl::sum(std::span<const Expr> terms) {
     std::vector<int64_t> ones(sorted.size(), 1);
     return intern(Kind::Sum, sorted, 0, ones, true);
   }
+  return recombined(p);
+}
+
+Expr Store::Impl::recombined(const Poly& p) {
   bool mods = false, divisions = false;
   for (const Term& t : p.terms) {
     Kind k = node(t.mono).kind;

@@ -65,7 +65,7 @@ Expr Store::Impl::floordiv_const(Prover& k, Poly p, int64_t b) {
   if (r.terms.empty()) return from_poly(q);
   Poly total = add(q, floordiv_residue(k, r, b));
   Expr ops[] = {from_poly(p), constant(b)};
-  return total.overflow ? intern(Kind::FloorDiv, ops) : from_poly(total);
+  return total.overflow ? intern(Kind::FloorDiv, ops) : recombined(total);
 }
 
 // r // b, where coefficients of r are within (-b, b) and its constant within [0, b).
@@ -135,23 +135,16 @@ Expr Store::Impl::floordiv_symbolic(Prover& k, Expr a, Expr b) {
       Expr quotient = from_poly(q), zero = constant(0);
       return k.nonzero(divisor) ? quotient : select(eq(divisor, zero), zero, quotient);
     }
-    if (k.inside(r, d)) return from_poly(q);
+    if (k.inside(r, d)) return recombined(q);
     Poly shifted = add(r, d);  // r in [-d, 0)
     if (k.inside(shifted, d)) return from_poly(add(q, {.constant = 1}, -1));
     if (d.terms.size() == 1 && d.constant == 0 && k.nonzero(divisor)) {
       Poly total = add(q, to_poly(floordiv_symbolic(k, from_poly(r), divisor)));
-      if (!total.overflow) return from_poly(total);
+      if (!total.overflow) return recombined(total);
     }
   }
-  if (d.constant == 0 && p.constant == 0) {  // law 6 with a common factor that is not 0
-    auto fs = factors(d.terms[0].mono);
-    std::vector<Expr> candidates(fs.begin(), fs.end());
-    for (Expr x : candidates) {
-      Poly pq, pr, dq, dr, xp = to_poly(x);
-      if (!divide(p, xp, &pq, &pr) || !divide(d, xp, &dq, &dr) || !pr.terms.empty() || !dr.terms.empty()) continue;
-      if (k.nonzero(x)) return floordiv(k, from_poly(pq), from_poly(dq));
-    }
-  }
+  if (auto parts = separating_factor(k, p, d); parts && (!parts->low.is_zero() || k.nonzero(from_poly(parts->factor))))
+    return floordiv(k, from_poly(parts->high), from_poly(parts->rest));
   Expr numerator = from_poly(p);
   if (node(numerator).kind == Kind::FloorDiv && k.bounds(divisor).lo >= 0) {  // law 8
     Expr x = operands(numerator)[0], c = operands(numerator)[1];
@@ -159,6 +152,20 @@ Expr Store::Impl::floordiv_symbolic(Prover& k, Expr a, Expr b) {
   }
   Expr ops[] = {numerator, divisor};
   return intern(Kind::FloorDiv, ops);
+}
+
+// p = x * high + low and d = x * rest for a factor x of d, where low is 0 (laws 6, 18) or in [0, x) (laws 9, 19).
+std::optional<Store::Impl::Separated> Store::Impl::separating_factor(Prover& k, const Poly& p, const Poly& d) {
+  if (d.constant != 0) return std::nullopt;
+  auto fs = factors(d.terms[0].mono);
+  std::vector<Expr> candidates(fs.begin(), fs.end());
+  for (Expr x : candidates) {
+    const Poly xp = to_poly(x);
+    Poly high, low, rest, none;
+    if (!divide(p, xp, &high, &low) || !divide(d, xp, &rest, &none) || !none.is_zero()) continue;
+    if (low.is_zero() || (k.inside(low, xp) && k.bounds(rest).lo >= 0)) return Separated{xp, high, low, rest};
+  }
+  return std::nullopt;
 }
 
 Expr Store::Impl::mod(Prover& k, Expr a, Expr b) {
@@ -189,6 +196,13 @@ Expr Store::Impl::mod(Prover& k, Expr a, Expr b) {
   if (d.terms[0].coef > 0 && divide(p, d, &q, &r)) {  // law 15
     if (k.inside(r, d)) return from_poly(r);
     return mod(k, from_poly(r), b);
+  }
+  if (auto parts = separating_factor(k, p, d)) {
+    const Expr rest = from_poly(parts->rest);
+    if (parts->low.is_zero() || k.nonzero(rest)) {
+      Poly total = add(mul(parts->factor, to_poly(mod(k, from_poly(parts->high), rest))), parts->low);
+      if (!total.overflow) return recombined(total);
+    }
   }
   return intern(Kind::Mod, asis);
 }

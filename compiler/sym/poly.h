@@ -19,6 +19,7 @@ struct Poly {
   int64_t constant = 0;
   bool overflow = false;
   bool is_const() const { return terms.empty() && !overflow; }
+  bool is_zero() const { return is_const() && constant == 0; }
 };
 
 // Floor division and modulus of machine integers; b != 0. The quotient of kMin by -1 is the caller's business.

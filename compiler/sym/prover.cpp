@@ -63,6 +63,8 @@ void Prover::in_scope(Expr e) {
 
 bool Prover::positive(Expr e) {
   if (bounds(e).lo >= 1) return true;
+  if (const Poly p = s_.to_poly(e); p.terms.size() == 1 && p.constant >= 0 && p.terms[0].coef > 1)
+    return positive(p.terms[0].mono);
   if (s_.node(e).kind == Kind::Product) {
     auto ops = s_.operands(e);
     std::vector<Expr> factors(ops.begin(), ops.end());

@@ -101,10 +101,15 @@ struct Store::Impl {
   // --- canonical forms (canon_*.cpp). The prover says what may be assumed beyond structure.
   Expr sum(std::span<const Expr> terms);
   Expr product(Expr a, Expr b);
+  Expr recombined(const Poly& p);  // as from_poly, with quotients and remainders of the same brought together
   Expr recombine_div_mod(const Poly& p);
   Expr floordiv(Prover& k, Expr a, Expr b);
   Expr floordiv_const(Prover& k, Poly p, int64_t b);  // b > 0
   Poly floordiv_residue(Prover& k, const Poly& r, int64_t b);
+  struct Separated {
+    Poly factor, high, low, rest;
+  };
+  std::optional<Separated> separating_factor(Prover& k, const Poly& p, const Poly& d);
   std::optional<Expr> absorb_division(Prover& k, const Poly& r, int64_t b);
   Expr floordiv_symbolic(Prover& k, Expr a, Expr b);
   Expr mod(Prover& k, Expr a, Expr b);

@@ -96,6 +96,11 @@ TEST_CASE("row-major coordinates over dims come apart") {
   CHECK(s.floordiv(deep, s.mul(w, c)) == i);
   CHECK(s.mod(deep, s.mul(w, c)) == s.add(s.mul(j, c), k));
   CHECK(s.is_const(s.lt(deep, s.mul(s.mul(h, w), c)), 1));
+  const Expr four = s.constant(4), group = s.mul(four, s.mul(w, c));  // four rows at a time
+  CHECK(s.floordiv(deep, group) == s.floordiv(i, four));
+  CHECK(s.mod(deep, group) == s.add(s.mul(s.mod(i, four), s.mul(w, c)), s.add(s.mul(j, c), k)));
+  const Expr again = s.add(s.mul(s.floordiv(deep, group), group), s.mod(deep, group));
+  CHECK(s.floordiv(again, s.mul(w, c)) == i);
   CHECK(s.is_const(s.floordiv(j, w), 0));
   CHECK(s.is_const(s.le(s.constant(0), deep), 1));
 }
