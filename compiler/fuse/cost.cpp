@@ -52,7 +52,6 @@ int own_instructions(const ops::ScalarNode& node) {
 void visit(const ops::ScalarStore& scalars, ops::Scalar s, std::unordered_set<uint32_t>& seen, Cost& cost) {
   if (!seen.insert(s.id).second) return;
   const ops::ScalarNode& node = scalars.node(s);
-  if (node.kind == ScalarKind::Load) ++cost.loads;
   if (node.kind == ScalarKind::Reduce) cost.reduces = true;
   cost.instructions += own_instructions(node);
   for (ops::Scalar operand : node.operands) visit(scalars, operand, seen, cost);
@@ -163,6 +162,14 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body) {
   Cost cost;
   std::unordered_set<uint32_t> seen;
   visit(scalars, body, seen, cost);
+  auto moving = [&](ops::Scalar s) {
+    return std::ranges::count_if(scalars.symbols(s), [&](sym::Expr e) {
+      return scalars.sym().symbol_kind(e) == sym::SymbolKind::Index &&
+             !scalars.sym().is_const(scalars.sym().index_extent(e), 1);
+    });
+  };
+  const std::vector<ops::Scalar> loads = scalars.loads(body);
+  cost.loads = static_cast<int>(std::ranges::count_if(loads, [&](ops::Scalar l) { return moving(l) >= moving(body); }));
   return cost;
 }
 
@@ -179,6 +186,32 @@ int64_t executed_instructions(const ops::ScalarStore& scalars, ops::Scalar body)
 
 int64_t repetitions(const ops::ScalarStore& scalars, ops::Scalar body, ops::ValueId value, Reductions which) {
   return std::max<int64_t>(1, Repetitions{scalars, value, which, {}}.below(body));
+}
+
+bool reads_once(const ops::ScalarStore& scalars, std::span<const Output> outputs, ops::ValueId value) {
+  const sym::Store& s = scalars.sym();
+  auto moves = [&](sym::Expr coordinate, sym::Expr index) {
+    if (coordinate == index) return true;
+    if (s.kind(coordinate) != sym::Kind::Sum) return false;
+    const auto terms = s.operands(coordinate);
+    return std::ranges::count_if(terms, [&](sym::Expr t) { return s.contains(t, index); }) == 1 &&
+           std::ranges::find(terms, index) != terms.end();
+  };
+  auto once = [&](const Output& o, const ops::ScalarNode& load) {
+    std::unordered_set<size_t> taken;
+    for (size_t d = 0; d < o.index.size(); ++d) {
+      if (s.is_const(o.tensor.dims[d], 1)) continue;
+      size_t at = 0;
+      while (at < load.coords.size() && (taken.contains(at) || !moves(load.coords[at], o.index[d]))) ++at;
+      if (at == load.coords.size()) return false;
+      taken.insert(at);
+    }
+    return true;
+  };
+  for (const Output& o : outputs)
+    for (ops::Scalar load : scalars.loads(o.body))
+      if (scalars.node(load).value == value && !once(o, scalars.node(load))) return false;
+  return true;
 }
 
 }  // namespace dlcb::fuse

@@ -31,7 +31,7 @@ struct Building {
   Region region;
   std::vector<NodeId> nodes;  // latest first
   sym::Expr predicate;
-  Schedule schedule = Schedule::None;
+  Classification kind;
   std::vector<ValueId> needs;  // of regions that are in place; see Fuser::needs
 };
 
@@ -47,7 +47,6 @@ class Fuser {
   Status place(ValueId v);
   bool try_inline(ValueId v);
   bool try_extra_output(ValueId v);
-  void own_region(ValueId v);
 
   // The body of v's definition at the given coordinates.
   Scalar body_at(ValueId v, std::span<const sym::Expr> coords);
@@ -56,6 +55,8 @@ class Fuser {
   bool fits(Building& b);
   bool worth_inlining(const Building& b, ValueId v, const Cost& cost);
   bool same_size(ValueId v, const Building& b) const;  // as many elements as the region computes
+  bool repeats_reductions(const Building& before, const Building& merged, ValueId v);
+  Building alone(ValueId v);
   void refresh_inputs(Building& b);
   Building put(size_t r, Building b);
   std::vector<size_t> consumers(ValueId v) const;
@@ -215,8 +216,8 @@ bool Fuser::fits(Building& b) {
   int instructions = 0;
   for (const Output& o : b.region.outputs) instructions += cost_of(scalars_, o.body).instructions;
   if (instructions > kMaxInstructions) return false;
-  b.schedule = classify_(b.region);
-  return b.schedule != Schedule::None;
+  b.kind = classify_(b.region);
+  return b.kind.schedule != Schedule::None;
 }
 
 // Whether substituting v's body does not repeat costly work: every element of v is computed about once, or is cheap.
@@ -227,8 +228,8 @@ bool Fuser::worth_inlining(const Building& b, ValueId v, const Cost& cost) {
     for (Scalar load : scalars_.loads(output.body)) here += scalars_.node(load).value == v;
     uses = std::max(uses, here);
   }
-  if (b.schedule == Schedule::Contraction) return false;
-  const bool has_reduce = b.schedule == Schedule::RowReduce || b.schedule == Schedule::ColumnReduce;
+  if (b.kind.schedule == Schedule::Contraction) return false;
+  const bool has_reduce = b.kind.schedule == Schedule::RowReduce || b.kind.schedule == Schedule::ColumnReduce;
   const Reductions which = has_reduce ? Reductions::Overlapping : Reductions::All;
   int64_t taps = 1;
   for (const Output& o : b.region.outputs) taps = std::max(taps, repetitions(scalars_, o.body, v, which));
@@ -248,6 +249,15 @@ bool Fuser::same_size(ValueId v, const Building& b) const {
                               element_count(sym, b.region.outputs[0].tensor.dims));
 }
 
+// Whether `merged`, which is `before` with v's body in it, computes v's reductions more often than a kernel of v alone:
+// the mean of a group of channels must not be found anew for each element that is normalised with it.
+bool Fuser::repeats_reductions(const Building& before, const Building& merged, ValueId v) {
+  const sym::Expr rows = alone(v).kind.rows;
+  if (rows.valid()) return !merged.kind.rows.valid() || !graph_.facts().equal(rows, merged.kind.rows);
+  if (before.kind.rows.valid() || executed_instructions(scalars_, definition(v).body) <= kBroadcastCheap) return false;
+  return !same_size(v, before) && !reads_once(scalars_, before.region.outputs, v);
+}
+
 bool Fuser::try_inline(ValueId v) {
   const std::vector<size_t> users = consumers(v);
   const Scalar body = definition(v).body;
@@ -260,13 +270,8 @@ bool Fuser::try_inline(ValueId v) {
     if (!view && regions_[r].predicate != predicate) return false;
     if (!view && !worth_inlining(regions_[r], v, cost)) return false;
     merged.push_back(with_inlined(regions_[r], v));
-    const Schedule before = regions_[r].schedule;
     if (!fits(merged.back())) return false;
-    // A reduction that joins must not turn a parallel kernel into one that loops serially over a large extent.
-    if (cost.reduces && before == Schedule::Pointwise && merged.back().schedule == Schedule::Contraction &&
-        !same_size(v, regions_[r])) {
-      return false;
-    }
+    if (cost.reduces && repeats_reductions(regions_[r], merged.back(), v)) return false;
   }
   for (size_t i = 0; i < users.size(); ++i) put(users[i], std::move(merged[i]));
   return true;
@@ -280,7 +285,8 @@ bool Fuser::try_extra_output(ValueId v) {
   const sym::Expr predicate = graph_.node(graph_.value(v).producer).predicate;
   for (size_t r : users) {
     const Building& b = regions_[r];
-    if (b.predicate != predicate || b.schedule == Schedule::Contraction || b.schedule == Schedule::ColumnReduce)
+    if (b.predicate != predicate || b.kind.schedule == Schedule::Contraction ||
+        b.kind.schedule == Schedule::ColumnReduce)
       continue;
     if (b.region.outputs[0].tensor.dims != def.dims || !worth_inlining(b, v, cost)) continue;
     const bool cycle =
@@ -289,7 +295,7 @@ bool Fuser::try_extra_output(ValueId v) {
     Building merged = with_inlined(b, v);
     merged.region.outputs.push_back({tensor(v), def.index, def.body});
     refresh_inputs(merged);
-    if (!fits(merged)) continue;
+    if (!fits(merged) || (cost.reduces && repeats_reductions(b, merged, v))) continue;
     Building saved = put(r, std::move(merged));
     if (!reaches(r, r)) return true;  // a library call or a read by the host may come between v and this region
     put(r, std::move(saved));
@@ -297,15 +303,15 @@ bool Fuser::try_extra_output(ValueId v) {
   return false;
 }
 
-void Fuser::own_region(ValueId v) {
+Building Fuser::alone(ValueId v) {
   const ops::OutputDef& def = definition(v);
   Building b;
   b.region.outputs.push_back({tensor(v), def.index, def.body});
   b.nodes.push_back(graph_.value(v).producer);
   b.predicate = graph_.node(graph_.value(v).producer).predicate;
   refresh_inputs(b);
-  b.schedule = classify_(b.region);
-  put(regions_.size(), std::move(b));
+  b.kind = classify_(b.region);
+  return b;
 }
 
 Status Fuser::place(ValueId v) {
@@ -318,8 +324,8 @@ Status Fuser::place(ValueId v) {
     // Others may read through the view instead of waiting for its copy.
     try_inline(v);
   }
-  if (!try_extra_output(v)) own_region(v);
-  const Schedule schedule = regions_.back().schedule;
+  if (!try_extra_output(v)) put(regions_.size(), alone(v));
+  const Schedule schedule = regions_.back().kind.schedule;
   if (schedule == Schedule::None) {
     const Node& node = graph_.node(graph_.value(v).producer);
     DLCB_CHECK(false, "no schedule for a single operator: " + std::string(node.op->name));
@@ -346,7 +352,7 @@ Result<std::vector<Step>> Fuser::run() {
     }
     b.region.name = step.name;
     step.predicate = b.predicate;
-    step.schedule = b.schedule;
+    step.schedule = b.kind.schedule;
     step.action = std::move(b.region);
     steps.push_back(std::move(step));
   }

@@ -43,7 +43,11 @@ enum class Schedule : uint8_t {
   ColumnReduce,  // reductions over dims outside the innermost one
   Contraction,   // sum of products (matmul, convolution) that no library takes
 };
-using Classify = std::function<Schedule(const Region&)>;
+struct Classification {
+  Schedule schedule = Schedule::None;
+  sym::Expr rows;  // how often each reduction is computed; invalid where there are none but windows
+};
+using Classify = std::function<Classification(const Region&)>;
 
 // Applied to the result of a library call before it is stored.
 enum class Activation : uint8_t { None, Relu };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "fuse/address.h"
 #include "kernel/contraction.h"
 #include "kernel/limits.h"
 #include "kernel/reductions.h"
@@ -118,8 +119,11 @@ Kernel write(Lowered& region, const Choice& c, const GenerateOptions& options, S
 
 }  // namespace
 
-Schedule classify(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region) {
-  return choose(scalars, facts, region).schedule;
+fuse::Classification classify(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region) {
+  const Choice c = choose(scalars, facts, region);
+  if (c.reductions) return {c.schedule, extent_of(scalars.sym(), c.reductions->kept)};
+  if (c.schedule != Schedule::Contraction) return {c.schedule, {}};
+  return {c.schedule, fuse::element_count(scalars.sym(), c.region.outputs[c.largest].tensor.dims)};
 }
 
 Result<Kernel> generate(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region,

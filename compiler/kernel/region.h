@@ -18,7 +18,7 @@ using fuse::Tensor;
 sym::Expr pointer_alignment(sym::Store& store, ops::ValueId value);
 
 // Decides the schedule without generating text; fusion calls it for every candidate, so it must be fast.
-Schedule classify(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region);
+fuse::Classification classify(ops::ScalarStore& scalars, const sym::Facts& facts, const Region& region);
 
 struct Arg {
   enum Kind : uint8_t { Pointer, I32, I64, MagicMul, MagicShift } kind;

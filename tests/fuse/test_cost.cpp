@@ -12,7 +12,7 @@ using ops::ValueId;
 
 // Kernels of a chain of pools, with everything allowed that cost allows.
 size_t kernels(Fixture& f) {
-  auto steps = fuse(f.g, {}, [](const Region&) { return Schedule::Pointwise; });
+  auto steps = fuse(f.g, {}, [](const Region&) { return Classification{Schedule::Pointwise, {}}; });
   REQUIRE(steps);
   return steps->size();
 }
@@ -99,7 +99,7 @@ TEST_CASE("a tile under a reduction reads what is computed in its kernel", "[fus
     v = f.add("max_pool", {v}, window(2, stride));
     v = f.add("reduce_sum", {v}, {{"axes", std::vector<int64_t>{2, 3}}, {"keepdims", int64_t{0}}});
     f.g.add_output("y", v);
-    auto steps = fuse(f.g, {}, [](const Region&) { return Schedule::RowReduce; });
+    auto steps = fuse(f.g, {}, [](const Region&) { return Classification{Schedule::RowReduce, {}}; });
     REQUIRE(steps);
     CHECK(steps->size() == (stride == 2 ? 1 : 2));
   }

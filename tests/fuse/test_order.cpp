@@ -18,7 +18,7 @@ using ops::ValueId;
 
 std::vector<Step> steps_of(Fixture& f) {
   REQUIRE(rewrite::assign_layouts(f.g));
-  auto steps = fuse(f.g, library::claim_library_calls(f.g), [](const Region&) { return Schedule::Pointwise; });
+  auto steps = fuse(f.g, library::claim_library_calls(f.g), [](const Region&) { return Classification{Schedule::Pointwise, {}}; });
   REQUIRE(steps);
   return *std::move(steps);
 }

@@ -243,7 +243,7 @@ void add_bodies(Cases& all) {
       p.n = c.index(p.N), p.k = c.index(p.K), p.h = c.index(p.H);
       use.build(c, p, body.element);
       c.tolerance = 1e-5;
-      c.schedule = kernel::classify(c.scalars, c.facts, c.region);
+      c.schedule = kernel::classify(c.scalars, c.facts, c.region).schedule;
     }
   }
 }
