@@ -68,8 +68,16 @@ Expr inferred_dim(const sym::Facts& facts, std::span<const Expr> in, std::span<c
     else
       bottom.push_back(d);
   }
-  const Expr product = s.mul(top);
-  return bottom.empty() ? product : facts.simplify(s.floordiv(product, s.mul(bottom)));
+  const Expr product = s.mul(top), divisor = s.mul(bottom);
+  if (bottom.empty()) return product;
+  const Expr rest = facts.simplify(s.floordiv(product, divisor));
+  if (s.kind(rest) != sym::Kind::Select) return rest;
+  // Where the other dims are 0, any size keeps the number of elements: no case of its own for it, so that [n*h, s] as
+  // [n, h, -1] is [n, h, s] for n = 0 as well.
+  sym::Facts given = facts;
+  given.assume(s.ne(divisor, s.constant(0)));
+  const Expr general = given.simplify(rest);
+  return facts.bounds(general).lo >= 0 ? general : rest;
 }
 
 }  // namespace dlcb::ops

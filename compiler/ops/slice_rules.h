@@ -16,7 +16,8 @@ struct SliceRange {
 SliceRange clamp_slice(const sym::Facts& facts, sym::Expr start, sym::Expr end, int64_t step, sym::Expr dim);
 
 // The dim that a reshape's -1 stands for: the product of `in` divided by that of the other output dims, after
-// cancelling dims that occur on both sides (so [N, 512, 1, 1] to [N, -1] gives 512 and stays right for N = 0).
+// cancelling what occurs on both sides (so [N, 512, 1, 1] to [N, -1] gives 512, and [H*N, S] to [N, H, -1] gives S, and
+// both stay right for N = 0, where any size would keep the number of elements).
 sym::Expr inferred_dim(const sym::Facts& facts, std::span<const sym::Expr> in, std::span<const sym::Expr> others);
 
 }  // namespace dlcb::ops

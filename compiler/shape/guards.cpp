@@ -120,7 +120,9 @@ class Guards {
   std::vector<Constraint> join_contexts() const {
     std::vector<Constraint> joined;
     std::map<sym::Expr, size_t> by_goal;
-    for (const Constraint& c : g_.constraints) {
+    sym::Facts none(s_);
+    for (Constraint c : g_.constraints) {
+      c.condition = none.simplify(c.condition);
       const Demand d = demand(c);
       const auto [found, fresh] = by_goal.emplace(d.goal, joined.size());
       if (fresh) {

@@ -132,4 +132,7 @@ TEST_CASE_METHOD(Fixture, "the dim that -1 stands for") {
   CHECK(inferred_dim(facts, in, std::vector{n}) == c(512));
   CHECK(inferred_dim(facts, std::vector{n, h, c(8)}, std::vector{n, h, c(2)}) == c(4));
   CHECK(inferred_dim(facts, std::vector{n, h}, {}) == s.mul(n, h));
+  CHECK(inferred_dim(facts, std::vector{s.mul(c(4), n), h}, std::vector{n, c(4)}) == h);
+  const sym::Expr less = s.sub(h, c(1));  // at h = 0 this is -1, no size
+  CHECK(s.substitute(inferred_dim(facts, std::vector{s.mul(h, less)}, std::vector{h}), h, c(0)) == c(0));
 }

@@ -126,6 +126,13 @@ TEST_CASE("what both branches need is needed; what is needed anyway is not said 
   CHECK(guards[1].origins.size() == 2);
 }
 
+TEST_CASE("a guard is said as simply as the rules allow") {
+  Fixture f;
+  f.input("x", DType::F32, {"A", "B"});
+  need(f, "A == select(B == 0, 0, A)");
+  CHECK(texts(list(f)) == "A == 0 or B != 0");
+}
+
 TEST_CASE("a branch that no size can take is not a contradiction") {
   Fixture f;
   f.input("x", DType::F32, {"A"});
