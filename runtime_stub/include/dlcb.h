@@ -88,7 +88,8 @@ dlcb_status dlcb_resolve(dlcb_context* context, const DLTensor* inputs, int n_in
 // or on the host (then they are copied). Each output either has data != NULL and the right dtype and shape (device or
 // host memory, contiguous), or data == NULL: then the context owns the memory, valid until the next invoke, and fills in
 // data, dtype, device and shape (outputs[i].shape must hold the rank's entries); passing such a tensor again as an output
-// asks for the same anew, and as an input of the next invoke it may be used. Outputs must not overlap inputs. Asynchronous
+// asks for the same anew, and as an input of the next invoke it may be used. Outputs must overlap neither inputs nor each other, and
+// tensors begin at multiples of their element's size. Asynchronous
 // unless a host tensor is involved. A context uses one stream at a time: a call with another stream first waits for the
 // work of the previous one, which must still exist.
 dlcb_status dlcb_invoke(dlcb_context* context, const DLTensor* inputs, int n_inputs, DLTensor* outputs, int n_outputs, void* stream);

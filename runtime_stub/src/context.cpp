@@ -1,21 +1,15 @@
-// The flow of a call, and its checks of the inputs. Memory is found in bind.cpp, work is launched in run.cpp.
+// The flow of a call. Tensors are checked in check.cpp, memory is found in bind.cpp, work is launched in run.cpp.
 #include "runtime_stub/src/context.h"
 
 #include <algorithm>
 
 #include "bundle_format/packing.h"
+#include "runtime_stub/src/refusal.h"
 
 namespace dlcb::rt {
 namespace {
 
 constexpr size_t kShapesKept = 256;
-
-std::string input_text(const Model& model, uint32_t index) {
-  return "input '" + model.program().inputs()->Get(index)->name()->str() + "'";
-}
-
-bool same_type(DLDataType a, DLDataType b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }
-
 }  // namespace
 
 Context::Context(std::shared_ptr<Model> model)
@@ -46,44 +40,6 @@ Context::~Context() {
   for (Output& output : outputs_)
     for (GrowBuffer* buffer : {&output.owned[0], &output.owned[1], &output.staging})
       buffer->release(memory_, last_stream_);
-}
-
-Error Context::check_inputs(std::span<const DLTensor> inputs, bool need_data) {
-  if (inputs.size() != model_->inputs())
-    return {DLCB_BAD_ARGUMENT, std::to_string(inputs.size()) + " inputs were given, but the model has " +
-                                   std::to_string(model_->inputs())};
-  for (uint32_t i = 0; i < inputs.size(); ++i) DLCB_RT_TRY(check_input(inputs[i], i, need_data));
-  return {};
-}
-
-Error Context::check_input(const DLTensor& t, uint32_t index, bool need_data) {
-  const fb::TensorInfo& info = *model_->program().inputs()->Get(index);
-  const DLDataType wanted = to_dlpack(info.dtype());
-  if (!same_type(t.dtype, wanted))
-    return {DLCB_INPUT_REFUSED, input_text(*model_, index) + " has element type " + dtype_name(t.dtype) + ", but " +
-                                    dtype_name(wanted) + " is needed"};
-  const uint32_t rank = bundle::size_or_zero(info.dims());
-  if (t.ndim < 0 || static_cast<uint32_t>(t.ndim) != rank || (rank > 0 && !t.shape)) {
-    const std::string actual = t.ndim > 0 && t.ndim <= 32 && t.shape ? " " + text_of(dims_of(t)) : "";
-    return {DLCB_INPUT_REFUSED, input_text(*model_, index) + actual + " has " + std::to_string(t.ndim) + " dims, but " +
-                                    std::to_string(rank) + " are needed"};
-  }
-  for (int32_t d = 0; d < t.ndim; ++d)
-    if (t.shape[d] < 0)
-      return {DLCB_INPUT_REFUSED, input_text(*model_, index) + " dim " + std::to_string(d) + " is " +
-                                      std::to_string(t.shape[d]) + ", which is negative"};
-  const auto bytes = byte_size(dims_of(t), element_size(info.dtype()));
-  if (!bytes)
-    return {DLCB_INPUT_REFUSED, input_text(*model_, index) + " has the impossible shape " + text_of(dims_of(t))};
-  if (!is_compact(t))
-    return {DLCB_INPUT_REFUSED, input_text(*model_, index) + " is not contiguous (strides " +
-                                    text_of({t.strides, static_cast<size_t>(t.ndim)}) + " for shape " +
-                                    text_of(dims_of(t)) + "); make it so first"};
-  if (need_data && *bytes > 0 && !t.data) return {DLCB_BAD_ARGUMENT, input_text(*model_, index) + " has no data"};
-  input_dims_[index] = dims_of(t);
-  Error error = place_of(t, *device_, model_->options().device_index, &input_place_[index]);
-  if (error) error.message = input_text(*model_, index) + error.message;
-  return error;
 }
 
 // The values that the host program reads: the first elements_read() elements of each such input.

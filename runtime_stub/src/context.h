@@ -40,8 +40,9 @@ class Context {
   Error check_inputs(std::span<const DLTensor> inputs, bool need_data);
   Error check_input(const DLTensor& t, uint32_t index, bool need_data);
   Error check_outputs(std::span<DLTensor> outputs);
+  Error check_output(DLTensor& t, uint32_t index);
   Error check_output_shape(const DLTensor& t, uint32_t index, std::span<const int64_t> dims) const;
-  Error check_overlap(std::span<const DLTensor> inputs, const DLTensor& output, uint32_t index, uint64_t bytes) const;
+  Error check_overlap(std::span<const DLTensor> inputs, const DLTensor& output, uint32_t index) const;
   Error read_elements(std::span<const DLTensor> inputs, void* stream);
   void measure_alignments(std::span<const DLTensor> inputs, std::span<const DLTensor> outputs);
   void start_key(std::span<const DLTensor> inputs);
@@ -51,7 +52,8 @@ class Context {
   Error bind_inputs(std::span<const DLTensor> inputs, void* stream);
   Error bind_outputs(uint32_t stage_index, const Stage& stage, std::span<const DLTensor> inputs,
                      std::span<DLTensor> outputs, void* stream);
-  Error bind_owned(uint32_t index, uint64_t bytes, std::span<const DLTensor> inputs, DLTensor* output, void* stream);
+  Error bind_owned(uint32_t index, uint64_t bytes, std::span<const DLTensor> inputs, std::span<DLTensor> outputs,
+                   void* stream);
   Error bind_arena(uint32_t stage_index, const Stage& stage, void* stream);
   Error run_stage(Stage& stage, bundle::Registers* registers, void* stream);
   Error run_calls(Stage& stage, bundle::Registers* registers, void* stream);

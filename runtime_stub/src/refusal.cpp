@@ -7,10 +7,6 @@
 namespace dlcb::rt {
 namespace {
 
-std::string input_name(const Model& model, uint32_t input) {
-  return "input '" + model.program().inputs()->Get(input)->name()->str() + "'";
-}
-
 bool is_number(std::string_view text) {
   if (!text.empty() && text.front() == '-') text.remove_prefix(1);
   return !text.empty() &&
@@ -33,7 +29,7 @@ std::string home_of(const Model& model, const std::string& symbol, uint32_t skip
     for (uint32_t d = 0; d < model.input_dims(i).size(); ++d) {
       if (model.input_dims(i)[d] != symbol) continue;
       if (i == skip_input && d == skip_axis) return "";
-      return symbol + " is dim " + std::to_string(d) + " of " + input_name(model, i);
+      return symbol + " is dim " + std::to_string(d) + " of " + input_text(model, i);
     }
   return "";
 }
@@ -93,12 +89,20 @@ std::string reason_of_dim(const Model& model, uint32_t input, uint32_t axis) {
 
 }  // namespace
 
+std::string input_text(const Model& model, uint32_t input) {
+  return "input '" + model.program().inputs()->Get(input)->name()->str() + "'";
+}
+
+std::string output_text(const Model& model, uint32_t output) {
+  return "output '" + model.program().outputs()->Get(output)->name()->str() + "'";
+}
+
 Error refuse_dim(const Model& model, uint32_t input, uint32_t axis, int64_t actual,
                  const bundle::Registers& registers) {
   const std::string& text = model.input_dims(input)[axis];
   const int64_t wanted = registers[model.program().inputs()->Get(input)->dims()->Get(axis)->reg()];
   std::string message =
-      input_name(model, input) + " dim " + std::to_string(axis) + " is " + std::to_string(actual) + ", but ";
+      input_text(model, input) + " dim " + std::to_string(axis) + " is " + std::to_string(actual) + ", but ";
   if (!text.empty() && !is_number(text)) message += text + " = ";
   message +=
       std::to_string(wanted) + " is needed" + homes_of(model, text, input, axis) + reason_of_dim(model, input, axis);
@@ -114,10 +118,10 @@ Error refuse_guard(const Model& model, uint32_t guard, std::span<const std::span
   if (g.input() >= 0 && g.axis() >= 0) {
     input = static_cast<uint32_t>(g.input());
     axis = static_cast<uint32_t>(g.axis());
-    message = input_name(model, input) + " dim " + std::to_string(axis) + " is " + std::to_string(dims[input][axis]) +
+    message = input_text(model, input) + " dim " + std::to_string(axis) + " is " + std::to_string(dims[input][axis]) +
               ", but " + demand(text, model.input_dims(input)[axis]);
   } else {
-    message = (g.input() >= 0 ? input_name(model, static_cast<uint32_t>(g.input())) + ": " : "") + text +
+    message = (g.input() >= 0 ? input_text(model, static_cast<uint32_t>(g.input())) + ": " : "") + text +
               " is needed, but does not hold";
   }
   for (uint32_t i = 0; i < bundle::size_or_zero(g.shown()); ++i) {

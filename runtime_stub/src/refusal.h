@@ -3,11 +3,15 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "bundle_format/eval.h"
 #include "runtime_stub/src/model.h"
 
 namespace dlcb::rt {
+
+std::string input_text(const Model& model, uint32_t input);    // "input 'x'"
+std::string output_text(const Model& model, uint32_t output);  // "output 'y'"
 
 // An input dim whose value is not what the program derives for it (a literal, a symbol taken from another input, 2*W).
 Error refuse_dim(const Model& model, uint32_t input, uint32_t axis, int64_t actual, const bundle::Registers& registers);

@@ -26,6 +26,14 @@ inline uint64_t address_of(const DLTensor& t) {
   return t.data ? reinterpret_cast<uint64_t>(t.data) + t.byte_offset : 0;
 }
 
+// Bytes behind a tensor whose dims were checked; 0 without data.
+inline uint64_t given_bytes(const DLTensor& t) {
+  return t.data ? byte_size(dims_of(t), t.dtype.bits / 8).value_or(0) : 0;
+}
+inline bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
+  return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
+}
+
 // `value`-th integer or bool element of a tensor in host memory.
 int64_t integer_at(const void* data, uint8_t dtype, uint64_t index);
 // An element as the host program sees it: integers as they are, floats as 0 or 1 (not equal to zero).

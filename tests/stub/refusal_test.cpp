@@ -80,7 +80,17 @@ const Row kRows[] = {
        c.strides = {1, 2}, c.mask.dl.strides = c.strides.data();
      },
      DLCB_INPUT_REFUSED, "input 'mask' is not contiguous (strides [1, 2] for shape [2, 8]); make it so first"},
+    {[](Call& c) { c.mask.dl.shape = nullptr; }, DLCB_BAD_ARGUMENT, "input 'mask' has no array for its shape"},
     {[](Call& c) { c.mask.dl.data = nullptr; }, DLCB_BAD_ARGUMENT, "input 'mask' has no data"},
+    {[](Call& c) { c.mask.dl.data = reinterpret_cast<char*>(c.mask.values.data()) + 1; }, DLCB_BAD_ARGUMENT,
+     "input 'mask' begins at an address (data + byte_offset) that is not a multiple of its 4-byte elements"},
+    {[](Call& c) { c.ids.dl.byte_offset = 4; }, DLCB_BAD_ARGUMENT,
+     "input 'ids' begins at an address (data + byte_offset) that is not a multiple of its 8-byte elements"},
+    {[](Call& c) {
+       c.y.dl = c.mask.dl, c.y.dl.ndim = 1, c.y.dl.byte_offset = 2, c.y.shape[0] = 2, c.y.dl.shape = c.y.shape.data();
+     },
+     DLCB_BAD_ARGUMENT,
+     "output 'y' begins at an address (data + byte_offset) that is not a multiple of its 4-byte elements"},
     {[](Call& c) { c.mask.dl.device.device_type = kDLMetal; }, DLCB_BAD_ARGUMENT,
      "input 'mask' is in memory of DLPack device type 8, which the test device cannot use"},
     {[](Call& c) { c.mask.dl.device.device_id = 3; }, DLCB_BAD_ARGUMENT,
@@ -119,6 +129,57 @@ TEST_CASE("refusals name input, axis, value and constraint") {
   const rt::Error error = context->invoke(inputs, outputs, nullptr);
   CHECK(error.message == "");
   CHECK(context->shapes_known() == 1);  // refusals are not remembered
+}
+
+TEST_CASE("outputs must not overlap each other, wherever their memory is from") {
+  Harness h;
+  ProgramBuilder b;
+  const uint32_t n = b.dim(0, 0), bytes = b.op(fb::Op::Mul, n, b.i64(4));
+  b.input("x", 0, {{n, "N"}});
+  b.output("y", 0, {{n, "N"}}, bytes);
+  b.output("z", 0, {{n, "N"}}, bytes);
+  REQUIRE_FALSE(h.load(b));
+  const auto context = h.context();
+  for (const DLDeviceType kind : {kDLCUDA, kDLCPU}) {  // written in place, and copied out
+    auto x = floats({4}, 1, kind), memory = floats({8}, 0, kind);
+    int64_t y_shape[] = {4}, z_shape[] = {4};
+    DLTensor outputs[] = {memory.dl, memory.dl};
+    outputs[0].shape = y_shape, outputs[1].shape = z_shape;
+    for (const uint64_t at : {0, 4, 12, 16}) {
+      outputs[1].byte_offset = at;
+      const rt::Error error = context->invoke({&x.dl, 1}, outputs, nullptr);
+      CHECK(error.message == (at < 16 ? "output 'z' overlaps output 'y' in memory" : ""));
+      CHECK(error.status == (at < 16 ? DLCB_BAD_ARGUMENT : DLCB_OK));
+    }
+    outputs[0].data = outputs[1].data = nullptr;
+    REQUIRE_FALSE(context->invoke({&x.dl, 1}, outputs, nullptr));
+    outputs[0] = outputs[1], outputs[0].shape = y_shape;  // y shall go where z was; z gets other memory
+    REQUIRE_FALSE(context->invoke({&x.dl, 1}, outputs, nullptr));
+    CHECK(outputs[0].data != outputs[1].data);
+  }
+}
+
+TEST_CASE("an input in memory that the context has used again since is refused") {
+  Harness h;
+  ProgramBuilder b;
+  const uint32_t n = b.dim(0, 0), bytes = b.op(fb::Op::Mul, n, b.i64(4));
+  b.input("a", 0, {{n, "N"}});
+  b.input("b", 0, {{n, "N"}});
+  b.output("y", 0, {{n, "N"}}, bytes);
+  REQUIRE_FALSE(h.load(b));
+  const auto context = h.context();
+  const auto x = floats({4}, 1);
+  Empty first(1), second(1), third(1);
+  DLTensor inputs[] = {x.dl, x.dl};
+  REQUIRE_FALSE(context->invoke(inputs, {&first.dl, 1}, nullptr));
+  inputs[0] = first.dl;
+  REQUIRE_FALSE(context->invoke(inputs, {&second.dl, 1}, nullptr));
+  inputs[1] = second.dl;
+  const rt::Error error = context->invoke(inputs, {&third.dl, 1}, nullptr);
+  CHECK(error.status == DLCB_BAD_ARGUMENT);
+  CHECK(error.message ==
+        "tensors of this call lie in what two earlier calls provided for output 'y': the older of them is no longer "
+        "valid");
 }
 
 TEST_CASE("strides of row-major order, and of dims that do not matter, are accepted") {
