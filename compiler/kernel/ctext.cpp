@@ -292,6 +292,10 @@ std::string binary_text(Fn fn, DType t, const std::string& a, const std::string&
   return is_float(t) ? float_binary(fn, t, a, b) : integer_binary(fn, t, a, b);
 }
 
+std::string guarded(const std::string& condition, const std::string& statement) {
+  return condition == "true" ? statement : fmt::format("if ({}) {}", condition, statement);
+}
+
 std::string reduce_identity(ReduceFn fn, DType t) {
   if (is_float(t)) return float_text(t, ops::reduce_identity_f(fn));
   return integer_text(t, ops::reduce_identity_i(fn, t));

@@ -20,6 +20,8 @@ std::string cast_text(DType from, DType to, const std::string& a);
 std::string unary_text(ops::Fn fn, DType t, const std::string& a);
 std::string binary_text(ops::Fn fn, DType t, const std::string& a, const std::string& b);
 
+std::string guarded(const std::string& condition, const std::string& statement);
+
 std::string reduce_identity(ops::ReduceFn fn, DType t);
 std::string reduce_text(ops::ReduceFn fn, DType t, const std::string& a, const std::string& b);
 

@@ -88,8 +88,11 @@ Val Emitter::divide(const ScalarNode& node) {
   }
   const uint64_t key = memo_key(MemoKind::Reciprocal, divisor.id);
   if (!lookup(key)) {
+    Scope* saved = current_;
+    current_ = home(region_.symbols(divisor), region_.unsafe(divisor));
     remember(key,
              define("float", "v", b.level, [&](int lane) { return fmt::format("divf_(1.0f, {})", b.names[lane]); }));
+    current_ = saved;
   }
   Val inverse = *lookup(key);
   return define("float", "v", level,
@@ -222,12 +225,15 @@ Val Emitter::flat_lanes(Expr by) {
   });
 }
 
+bool Emitter::knows(Scalar load) const {
+  return lookup(memo_key(MemoKind::Bits, load.id)) || lookup(memo_key(MemoKind::Value, load.id));
+}
+
 void Emitter::fetch(Scalar load) {
-  const uint64_t key = memo_key(MemoKind::Bits, load.id);
-  if (lookup(key) || lookup(memo_key(MemoKind::Value, load.id))) return;
+  if (knows(load)) return;
   Scope* saved = current_;
   current_ = home(region_.symbols(load), region_.unsafe(load));
-  remember(key, bits(load));
+  remember(memo_key(MemoKind::Bits, load.id), bits(load));
   current_ = saved;
 }
 
@@ -325,7 +331,7 @@ Val Emitter::plain_load(size_t input, const Val& offset, bool as_bits) {
     }
     variable(memory_type(t), r, sided && lane % 2 == 1 ? bits[lane - 1] : "0");
     std::string get = fmt::format("{} = {}[{}];", r, x, from);
-    line(when.empty() ? get : fmt::format("if ({}) {}", fmt::join(when, " && "), get));
+    line(when.empty() ? get : guarded(fmt::format("{}", fmt::join(when, " && ")), get));
   }
   if (as_bits) return {level, bits};
   return define(register_type(t), "v", level, [&](int lane) { return from_memory(t, bits[lane]); });
@@ -359,8 +365,9 @@ void Emitter::put(size_t output, const Val& v, const Val* predicate, bool as_bit
   if (!a.vector) {
     const Level level = finest(a.offset.level, predicate ? predicate->level : Level::Uniform);
     for (int lane = 0; lane < shape.count(level); lane++) {
-      std::string put = fmt::format("{}[{}] = {};", y, at(a.offset, level, lane), bits(at(v, level, lane)));
-      line(predicate ? fmt::format("if ({}) {}", at(*predicate, level, lane), put) : put);
+      const std::string condition = predicate ? at(*predicate, level, lane) : "true";
+      if (condition == "false") continue;
+      line(guarded(condition, fmt::format("{}[{}] = {};", y, at(a.offset, level, lane), bits(at(v, level, lane)))));
     }
     return;
   }

@@ -45,6 +45,8 @@ class Emitter {
   Val bits(ops::Scalar load);
   // Issues a load whose value is asked for later, so that several are in flight together.
   void fetch(ops::Scalar load);
+  // Whether it has been, or its value is known.
+  bool knows(ops::Scalar load) const;
   // The same for a load that the schedule has done on its own; known in the scope that is open.
   void set_bits(ops::Scalar load, Val v);
   // Memory element (any dtype) at an offset; honours the current guard.

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "kernel/ctext.h"
 
 namespace dlcb::kernel {
@@ -12,42 +10,19 @@ namespace dlcb::kernel {
 using ops::Scalar;
 using sym::Expr;
 
+namespace {
+
+bool is_narrow(DType type) { return size_of(type) == 2; }
+
+}  // namespace
+
 RowPairs::RowPairs(Lowered& region, const Reductions& r, Params& params, Emitter& e)
-    : region_(region), r_(r), params_(params), e_(e), tensors_(find(region, r)) {}
-
-Expr RowPairs::flat(Lowered& region, const Reductions& r) {
-  std::vector<Loop> loops = r.kept;
-  loops.insert(loops.end(), r.reduced.begin(), r.reduced.end());
-  return linear(region.sym, loops);
-}
-
-RowPairs::Tensors RowPairs::find(Lowered& region, const Reductions& r) {
-  const Expr at = flat(region, r);
-  Tensors t;
-  for (Scalar load : region.loads()) {
-    const Lowered::Site site = region.site(load);
-    const bool known = std::ranges::find(t.inputs, site.input) != t.inputs.end();
-    if (site.offset == at && !known && size_of(region.scalars.dtype(load)) == 2) t.inputs.push_back(site.input);
-  }
-  for (size_t i = 0; i < region.region.outputs.size(); i++) {
-    if (region.store_offset(i) == at && size_of(region.region.outputs[i].tensor.dtype) == 2) t.outputs.push_back(i);
-  }
-  return t;
-}
+    : region_(region), r_(r), params_(params), e_(e), tensors_(region, r, is_narrow) {}
 
 bool RowPairs::applies(Lowered& region, const Reductions& r) {
   if (r.kept.empty() || r.reduced.size() != 1) return false;
-  Tensors t = find(region, r);
-  return !t.inputs.empty() && !t.outputs.empty();
-}
-
-bool RowPairs::holds(Scalar load) const {
-  const Lowered::Site site = region_.site(load);
-  return site.offset == flat(region_, r_) && std::ranges::find(tensors_.inputs, site.input) != tensors_.inputs.end();
-}
-
-bool RowPairs::holds(size_t output) const {
-  return std::ranges::find(tensors_.outputs, output) != tensors_.outputs.end();
+  const RowTensors tensors(region, r, is_narrow);
+  return !tensors.inputs.empty() && !tensors.outputs.empty();
 }
 
 void RowPairs::open(const std::vector<std::string>& rows) {
@@ -94,16 +69,21 @@ Val RowPairs::load(Scalar load, int k, const std::string& column) {
 void RowPairs::store(size_t output, int k, const std::vector<std::string>& rows, const Val& in, const Val& bits) {
   std::string y = params_.output(output);
   for (size_t q = 0; q < rows.size(); q++) {
-    const std::string &in0 = in.names[2 * q], &in1 = in.names[2 * q + 1];
-    std::string a = e_.fresh("o"), b = e_.fresh("o"), at = e_.fresh("o");
     e_.line(fmt::format("if ({}) {{", rows[q]));
-    e_.line(fmt::format("const u16 {} = {}, {} = {};", a, bits.names[2 * q], b, bits.names[2 * q + 1]));
-    e_.line(fmt::format("const i32 {} = {};", at, offset(q, k)));
-    e_.line(fmt::format("if ({} & {}) stv<V4>({} + {}, V4{{u32({}) | u32({}) << 16}});", in0, in1, y, at, a, b));
-    e_.line(fmt::format("else if ({}) {}[{}] = {};", in0, y, at, a));
-    e_.line(fmt::format("else if ({}) {}[{} + 1] = {};", in1, y, at, b));
+    store_pair(e_, fmt::format("{} + {}", y, e_.constant("i32", "o", offset(q, k))), in.names[2 * q],
+               in.names[2 * q + 1], bits.names[2 * q], bits.names[2 * q + 1]);
     e_.line("}");
   }
+}
+
+void store_pair(Emitter& e, const std::string& target, const std::string& in0, const std::string& in1,
+                const std::string& bits0, const std::string& bits1) {
+  const std::string a = e.fresh("o"), b = e.fresh("o");
+  e.line(fmt::format("const u16 {} = {}, {} = {};", a, bits0, b, bits1));
+  const std::string both = in0 == "true" ? in1 : in1 == "true" ? in0 : fmt::format("{} & {}", in0, in1);
+  e.line(guarded(both, fmt::format("stv<V4>({}, V4{{u32({}) | u32({}) << 16}});", target, a, b)));
+  if (in1 != "true") e.line(fmt::format("else if ({}) *({}) = {};", in0, target, a));
+  if (in0 != "true") e.line(fmt::format("else {}", guarded(in1, fmt::format("({})[1] = {};", target, b))));
 }
 
 }  // namespace dlcb::kernel

@@ -1,4 +1,5 @@
-// Lane counts are 4, 8, 16 or whole warps. Slack (slots of lanes past the end of the row) is what costs most.
+// Lane counts are powers of two, above 32 whole warps. Slack (slots of lanes past the end of the row) is what costs
+// most.
 #include "kernel/row_plan.h"
 
 #include <algorithm>
@@ -63,11 +64,35 @@ RowPlan plan_of_length(int64_t length, int width, int most) {
   return best;
 }
 
+// Always the fewest lanes: what is not the work of an element is then shared by the most.
+std::optional<RowPlan> complete_staged(Lowered& region, Expr columns, RowPlan plan) {
+  plan.staged = true;
+  plan.min_lanes = 1;
+  const int64_t most = plan.elements();
+  if (region.facts.bounds(columns).lo >= plan.max_lanes * most) return {};
+  const auto length = region.sym.as_const(columns);
+  if (!length) return plan;
+  plan.mode = RowPlan::Registers;
+  plan.fixed = true;
+  const int64_t covered = *length + (plan.width > 1 ? *length % 2 : 0);
+  for (plan.max_lanes = 1; covered > plan.max_lanes * most;) plan.max_lanes *= 2;
+  const int64_t step = plan.max_lanes * plan.width;
+  plan.vectors = static_cast<int>(std::max<int64_t>(1, (covered + step - 1) / step));
+  plan.exact = plan.width == 1 && step * plan.vectors == covered;
+  return plan;
+}
+
 // Short of a choice the fewest lanes, which keep the most in registers; more of them where that leaves less slack. Only
 // a choice among few is worth its host program.
 Expr lanes_of(sym::Store& sym, Expr columns, const RowPlan& plan) {
   auto c = [&](int64_t v) { return sym.constant(v); };
   if (plan.fixed) return c(plan.max_lanes);
+  if (plan.staged) {
+    Expr lanes = c(plan.max_lanes);
+    for (int64_t few = plan.max_lanes / 2; few >= plan.min_lanes; few /= 2)
+      lanes = sym.select(sym.le(columns, c(few * plan.elements())), c(few), lanes);
+    return lanes;
+  }
   const Expr vectors = sym.ceildiv(columns, c(plan.width));
   Expr best, least;
   for (int k = plan.vectors; k >= 1; k--) {

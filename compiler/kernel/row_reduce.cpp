@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "kernel/ctext.h"
+#include "kernel/row_combine.h"
 #include "kernel/row_pairs.h"
-#include "kernel/row_plan.h"
+#include "kernel/row_stage.h"
 
 namespace dlcb::kernel {
 
 using ops::Scalar;
-using ops::ScalarKind;
 using sym::Expr;
 
 namespace {
@@ -29,18 +29,19 @@ class RowWriter {
         r_(r),
         plan_(plan),
         params_(region.sym, region.region, options),
-        e_(region, params_, Shape{plan.mode == RowPlan::Stepped ? plan.rows : plan.vectors, plan.width, 1}),
+        e_(region, params_, Shape{plan.groups(), plan.width, 1}),
         columns_(extent_of(region.sym, r.reduced)),
-        covered_(plan.paired ? sym_.add(columns_, sym_.constant(1)) : columns_),
+        covered_(plan.paired || plan.staged ? sym_.add(columns_, sym_.constant(1)) : columns_),
         lanes_(lanes_of(region.sym, covered_, plan)),
         apart_(sym_.mul(sym_.ceildiv(extent_of(sym_, r.kept), sym_.constant(2 * plan.rows)), sym_.constant(2))) {
     if (plan.paired) pairs_.emplace(region, r, params_, e_);
+    if (plan.staged) stage_.emplace(region, r, plan_, lanes_, params_, e_);
     for (const Loop& l : r.reduced) symbols_.push_back(l.symbol);
   }
 
   void write(Kernel& kernel) {
     bind_rows();
-    if (plan_.width > 1 && !pairs_) e_.vector.multiples = {columns_};
+    if (plan_.width > 1 && !pairs_ && !stage_) e_.vector.multiples = {columns_};
     switch (plan_.mode) {
       case RowPlan::Registers:
         in_registers();
@@ -66,18 +67,26 @@ class RowWriter {
     e_.line(fmt::format("const i32 lane = i32(threadIdx.x), lanes = {};", lanes));
     std::string n = params_.integer(extent_of(sym_, r_.kept));
     std::vector<std::string> rows;
-    e_.line("const i32 at = i32(blockIdx.x * blockDim.y + threadIdx.y);");
+    if (stage_) {
+      e_.line("const i32 height = i32(blockDim.y);");
+      e_.line(
+          fmt::format("const i32 first = i32(blockIdx.x) * {} * height, at = first + i32(threadIdx.y);", plan_.rows));
+    } else {
+      e_.line("const i32 at = i32(blockIdx.x * blockDim.y + threadIdx.y);");
+    }
     for (int q = 0; q < plan_.rows; q++) {
       std::string inside = e_.fresh("inside"), row = e_.fresh("row");
-      std::string at = q == 0 ? "at" : fmt::format("at + {} * {}", q, params_.integer(apart_));
+      std::string apart = stage_ ? "height" : plan_.rows > 1 ? params_.integer(apart_) : "";
+      std::string at = q == 0 ? "at" : fmt::format("at + {} * {}", q, apart);
       std::string exists = fmt::format("{} < {}", at, n);
-      if (plan_.rows > 1) exists = fmt::format("{} & at < {}", exists, params_.integer(apart_));
+      if (!stage_ && plan_.rows > 1) exists = fmt::format("{} & at < {}", exists, apart);
       e_.line(fmt::format("const bool {} = {};", inside, exists));
       e_.line(fmt::format("const i32 {} = {} ? {} : {};", row, inside, at, q == 0 ? n + " - 1" : rows[0]));
       inside_.push_back(inside);
       rows.push_back(row);
     }
     if (pairs_) pairs_->open(rows);
+    if (stage_) stage_->open();
     std::vector<bool> needed = needed_loops(region_, r_.kept, sym_.constant(0));
     auto coordinates = split_index(e_, params_, rows, r_.kept, needed);
     for (size_t i = 0; i < r_.kept.size(); i++) {
@@ -87,24 +96,20 @@ class RowWriter {
 
   // A value of each row, as lanes see it.
   Val of_rows(const std::vector<std::string>& names) const {
-    return {plan_.rows == 1 ? Level::Uniform : Level::Group, names};
+    if (plan_.rows == 1) return {Level::Uniform, names};
+    Val v{Level::Group, {}};
+    for (int g = 0; g < plan_.groups(); g++) v.names.push_back(names[row_of(g)]);
+    return v;
   }
-  int row_of(int group) const { return plan_.mode == RowPlan::Stepped ? group : 0; }
+  int row_of(int group) const { return plan_.rows == 1 ? 0 : group / (plan_.groups() / plan_.rows); }
 
   // Columns of this lane, and whether they exist: those of vector `k` where vectors are written one by one, else of all
   // of them, after `start` ("" or a loop variable). Sets vector and in_.
   void bind_columns(const std::string& start, int k) {
+    if (pairs_) return bind_pairs(k);
+    if (stage_) return bind_staged(k);
     const int width = plan_.width, groups = e_.shape.groups;
-    const bool stepped = plan_.mode == RowPlan::Stepped;
-    std::string length = params_.integer(columns_);
     std::vector<std::string>& base = e_.vector.base;
-    if (pairs_) {
-      base = e_.define("i32", "c", Level::Group, [&](int) { return pairs_->column(k); }).names;
-      in_ = {Level::Slot, {}};
-      for (int s = 0; s < e_.shape.slots(); s++)
-        in_.names.push_back(fmt::format("(u32({} + {}) < u32({}))", base[s / width], s % width, length));
-      return;
-    }
     if (plan_.fixed) {
       const std::string origin = e_.fresh("c"), lane = width == 1 ? "lane" : fmt::format("lane * {}", width);
       e_.line(fmt::format("const i32 {} = {}{};", origin, start.empty() ? "" : start + " + ", lane));
@@ -121,12 +126,42 @@ class RowWriter {
                  return width == 1 ? lane : fmt::format("{} * {}", lane, width);
                }).names;
     }
-    auto inside = [&](int g) { return plan_.exact ? "true" : fmt::format("{} < {}", base[g], length); };
-    if (stepped)  // kept as text: comparing again is cheaper than keeping the outcome
+    auto inside = [&](int g) { return plan_.exact ? "true" : before_end(base[g]); };
+    if (plan_.mode == RowPlan::Stepped)  // kept as text: comparing again is cheaper than keeping the outcome
       in_ = {Level::Group, std::vector<std::string>(groups, fmt::format("({})", inside(0)))};
     else
       in_ = e_.define("bool", "in", Level::Group, inside);
     if (r_.reduced.size() == 1) e_.vector.symbol = r_.reduced[0].symbol;
+  }
+
+  std::string before_end(const std::string& column) {
+    return fmt::format("{} < {}", column, params_.integer(columns_));
+  }
+
+  void bind_pairs(int k) {
+    const std::string length = params_.integer(columns_);
+    const std::vector<std::string>& base = e_.vector.base =
+        e_.define("i32", "c", Level::Group, [&](int) { return pairs_->column(k); }).names;
+    in_ = {Level::Slot, {}};
+    for (int s = 0; s < e_.shape.slots(); s++)
+      in_.names.push_back(fmt::format("(u32({} + {}) < u32({}))", base[s / 2], s % 2, length));
+  }
+
+  // Columns stay text: adding again is cheaper than keeping all of them.
+  void bind_staged(int k) {
+    const int accesses = plan_.groups() / plan_.rows;
+    in_ = {Level::Slot, {}};
+    Emitter::Vector& vector = e_.vector;
+    vector = {};
+    if (plan_.width == 1) vector.symbol = r_.reduced[0].symbol;
+    for (int g = 0; g < plan_.groups(); g++) {
+      vector.base.push_back(fmt::format("({})", stage_->column(k, g % accesses)));
+      if (plan_.fixed && plan_.width == 1) {
+        vector.origin.emplace_back("lane");
+        vector.distance.push_back(plan_.max_lanes * (g % accesses));
+      }
+      for (int w = 0; w < plan_.width; w++) in_.names.push_back(stage_->inside(k, g % accesses, w));
+    }
   }
 
   // Binds the reduced loops; in the scope of their symbols.
@@ -188,42 +223,8 @@ class RowWriter {
         part = name;
       }
       const std::string& acc = accs[row_of(first / plan_.width)];
-      e_.line(fmt::format("if ({}) {} = {};", in_.names[first / together], acc, combined(r, acc, part)));
+      e_.line(guarded(in_.names[first / together], fmt::format("{} = {};", acc, combined(r, acc, part))));
     }
-  }
-
-  // Every lane of the row gets the result: shuffles inside a warp, then one word a warp through shared memory.
-  void combine(const Reduction& r, const std::vector<std::string>& accs) {
-    auto shuffle = [&](int mask, const std::string& indent, const std::string& condition) {
-      std::string body;
-      for (const std::string& acc : accs)
-        body += fmt::format("{{ const {} o = shfl_xor({}, {}); {} = {}; }} ", type_of(r), acc, mask, acc,
-                            combined(r, acc, "o"));
-      body.pop_back();
-      if (!condition.empty()) body = fmt::format("if ({}) {{ {} }}", condition, body);
-      e_.line(indent + body);
-    };
-    for (int mask : {16, 8, 4}) {
-      if (plan_.max_lanes > mask) shuffle(mask, "", plan_.fixed ? "" : fmt::format("lanes > {}", mask));
-    }
-    for (int mask : {2, 1}) shuffle(mask, "", "");
-    if (plan_.max_lanes > 32) {
-      std::string shared = e_.fresh("s");
-      auto word = [&](size_t q, const char* lane) {
-        return q == 0 ? fmt::format("{}[{}]", shared, lane) : fmt::format("{}[{} + {}]", shared, lane, 32 * q);
-      };
-      e_.line(fmt::format("__shared__ {} {}[{}];", type_of(r), shared, 32 * accs.size()));
-      e_.line("if (lanes > 32) {");
-      for (size_t q = 0; q < accs.size(); q++)
-        e_.line(fmt::format("  if ((lane & 31) == 0) {} = {};", word(q, "(lane >> 5)"), accs[q]));
-      e_.line("  __syncthreads();");
-      for (size_t q = 0; q < accs.size(); q++) e_.line(fmt::format("  {} = {};", accs[q], identity(r)));
-      for (size_t q = 0; q < accs.size(); q++)
-        e_.line(fmt::format("  if ((lane & 31) < (lanes >> 5)) {} = {};", accs[q], word(q, "(lane & 31)")));
-      for (int mask : {16, 8, 4, 2, 1}) shuffle(mask, "  ", "");
-      e_.line("}");
-    }
-    e_.set_value(r.node, of_rows(accs));
   }
 
   bool is_elementwise(size_t output) {
@@ -239,6 +240,10 @@ class RowWriter {
         pairs_->store(i, vector_, inside_, in_, e_.body_bits(i));
         continue;
       }
+      if (stage_ && stage_->holds(i)) {
+        stage_->store(i, vector_, in_, e_.body_bits(i));
+        continue;
+      }
       if (put.names.empty()) {
         put = e_.define("bool", "put", in_.level,
                         [&](int g) { return fmt::format("{} & {}", inside_[row_of(g / each)], in_.names[g]); });
@@ -251,6 +256,9 @@ class RowWriter {
     std::vector<std::string> first;
     for (const std::string& inside : inside_) first.push_back(fmt::format("({} & (lane == 0))", inside));
     Val in = of_rows(first);
+    for (size_t g = 1; g < in.names.size(); g++) {  // one store a row
+      if (row_of(static_cast<int>(g)) == row_of(static_cast<int>(g) - 1)) in.names[g] = "false";
+    }
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
       if (!is_elementwise(i)) e_.store_body(i, &in);
     }
@@ -271,91 +279,93 @@ class RowWriter {
       columns(needs, [&] {
         for (size_t i = 0; i < here.size(); i++) accumulate(*here[i], accs[i]);
       });
-      for (size_t i = 0; i < here.size(); i++) combine(*here[i], accs[i]);
+      for (size_t i = 0; i < here.size(); i++) {
+        combine_lanes(e_, region_.scalars.node(here[i]->node), plan_, accs[i]);
+        e_.set_value(here[i]->node, of_rows(accs[i]));
+      }
     }
     std::vector<Scalar> needs;
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
       if (is_elementwise(i)) needs.push_back(region_.body(i));
     }
     if (!needs.empty()) columns(needs, [&] { store_elements(); });
+    if (stage_) stage_->close();
     store_rows();
   }
 
   void in_registers() {
     open_columns("");
-    stages([](const std::vector<Scalar>&, const Body& body) { body(); });
+    stages([&](const std::vector<Scalar>& needs, const Body& body) {
+      for (Scalar load : row_loads(region_, r_, needs)) {
+        if (stage_ && stage_->holds(load)) fetch(load, 0);
+      }
+      body();
+    });
     e_.close_bindings();
   }
 
-  // One block of text a vector, all but the first conditional. Loads of all vectors come before the first use of any.
+  // One block of text a vector, all but the first conditional. Loads from memory of all vectors come before the first
+  // use of any.
   void stepped() {
-    steps_ = params_.integer(sym_.ceildiv(covered_, sym_.mul(lanes_, sym_.constant(plan_.width))));
-    bool fresh = true;
+    const Expr step = sym_.mul(lanes_, sym_.constant(stage_ ? kTogether : plan_.width));
+    if (!plan_.fixed) steps_ = params_.integer(stage_ ? sym_.floordiv(columns_, step) : sym_.ceildiv(covered_, step));
     stages([&](const std::vector<Scalar>& needs, const Body& body) {
-      const std::vector<Scalar> loads = loads_of(needs);
-      each_vector([&](int k) {
-        if (fresh) {
-          bind_columns("", k);
-          e_.guard_block(in_);
-          bind_reduced();
-        }
-        for (Scalar load : loads) fetch(load, k);
+      std::vector<Scalar> staged, loads = row_loads(region_, r_, needs);
+      std::erase_if(loads, [&](Scalar load) {
+        if (!stage_ || !stage_->holds(load)) return false;
+        staged.push_back(load);
+        return true;
       });
-      fresh = false;
-      each_vector([&](int) { body(); });
+      if (!loads.empty())
+        each_vector([&](int k) {
+          for (Scalar load : loads) fetch(load, k);
+        });
+      each_vector([&](int k) {
+        for (Scalar load : staged) fetch(load, k);
+        body();
+      });
     });
   }
 
   void fetch(Scalar load, int k) {
-    if (!pairs_ || !pairs_->holds(load)) return e_.fetch(load);
-    e_.set_bits(load, pairs_->load(load, k, e_.vector.base[0]));
+    if (e_.knows(load)) return;
+    if (pairs_ && pairs_->holds(load)) return e_.set_bits(load, pairs_->load(load, k, e_.vector.base[0]));
+    if (stage_ && stage_->holds(load)) return e_.set_bits(load, stage_->load(load, k));
+    e_.fetch(load);
   }
 
   void each_vector(const std::function<void(int)>& body) {
     std::vector<std::string> texts;
-    for (int k = 0; k < plan_.vectors; k++) {
-      if (static_cast<int>(blocks_.size()) == k) blocks_.push_back({e_.make_block(symbols_), e_.vector, {}});
+    const int vectors = plan_.vectors + (stage_ ? 1 : 0);
+    for (int k = 0; k < vectors; k++) {
+      const bool fresh = static_cast<int>(blocks_.size()) == k;
+      if (fresh) blocks_.push_back({e_.make_block(symbols_), e_.vector, {}});
       Block& block = blocks_[k];
       e_.enter(block.id);
       e_.vector = block.vector;
       in_ = block.in;
       vector_ = k;
+      if (fresh) {
+        bind_columns("", k);
+        const bool all = std::ranges::all_of(in_.names, [](const std::string& in) { return in == "true"; });
+        if (!all) e_.guard_block(in_);
+        bind_reduced();
+      }
       body(k);
       block.vector = e_.vector;
       block.in = in_;
       texts.push_back(e_.leave());
     }
     if (std::ranges::all_of(texts, [](const std::string& t) { return t.empty(); })) return;
+    int open = 0;
     for (int k = 0; k < plan_.vectors; k++) {
-      if (k > 0) e_.line(fmt::format("if ({} < {}) {{", k, steps_));
+      const bool always = plan_.fixed || (k == 0 && !stage_);
+      if (!always) e_.line(fmt::format("if ({} < {}) {{", k, steps_));
+      open += !always;
       e_.append(texts[k]);
     }
-    if (plan_.vectors > 1) e_.line(std::string(static_cast<size_t>(plan_.vectors) - 1, '}'));
-  }
-
-  // Depends on columns and rows. What all rows share comes from the cache and can wait.
-  bool is_of_row(Scalar s) {
-    auto any = [&](const std::vector<Loop>& loops) {
-      return std::ranges::any_of(loops, [&](const Loop& l) { return region_.depends(s, l.symbol); });
-    };
-    return any(r_.reduced) && (r_.kept.empty() || any(r_.kept));
-  }
-
-  // Loads of the rows that `needs` surely execute, those of finished reductions left out.
-  std::vector<Scalar> loads_of(const std::vector<Scalar>& needs) {
-    std::vector<Scalar> loads, work(needs.rbegin(), needs.rend());
-    std::vector<uint32_t> seen;
-    while (!work.empty()) {
-      Scalar s = work.back();
-      work.pop_back();
-      if (std::ranges::find(seen, s.id) != seen.end()) continue;
-      seen.push_back(s.id);
-      const ops::ScalarNode& node = region_.scalars.node(s);
-      if (node.kind == ScalarKind::Reduce) continue;
-      if (node.kind == ScalarKind::Load && is_of_row(s) && !region_.unsafe(s)) loads.push_back(s);
-      work.insert(work.end(), node.operands.rbegin(), node.operands.rend());
-    }
-    return loads;
+    if (open > 0) e_.line(std::string(static_cast<size_t>(open), '}'));
+    if (stage_) e_.append(texts.back());
   }
 
   void loop(const Body& body) {
@@ -377,14 +387,16 @@ class RowWriter {
     Launch l;
     l.when = c(1);
     if (!plan_.fixed) l.when = sym_.le(covered_, c(plan_.max_lanes * plan_.elements()));
-    if (plan_.width > 1 && !pairs_)
+    if (plan_.width > 1 && !pairs_ && !stage_)
       l.when = sym_.logical_and(sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0)), l.when);
     l.when = region_.facts.simplify(l.when);
-    Expr rows_a_block = sym_.select(sym_.le(lanes_, c(32)), sym_.floordiv(c(128), lanes_), c(1));
+    Expr rows_a_block = sym_.select(sym_.le(lanes_, c(32)), sym_.floordiv(c(kBlockThreads), lanes_), c(1));
     l.block[0] = lanes_;
     l.block[1] = rows_a_block;
-    l.grid[0] = sym_.ceildiv(plan_.rows > 1 ? apart_ : extent_of(sym_, r_.kept), rows_a_block);
-    l.max_threads = static_cast<uint32_t>(std::max<int64_t>(128, plan_.max_lanes));
+    l.grid[0] = sym_.ceildiv(plan_.rows > 1 && !stage_ ? apart_ : extent_of(sym_, r_.kept),
+                             stage_ ? sym_.mul(rows_a_block, c(plan_.rows)) : rows_a_block);
+    l.max_threads = static_cast<uint32_t>(std::max(kBlockThreads, plan_.max_lanes));
+    if (stage_) l.shared_bytes = stage_->shared_bytes();
     l.syncs = true;
     add_variant(kernel, region_, e_, params_, l);
   }
@@ -400,9 +412,12 @@ class RowWriter {
   RowPlan plan_;
   Params params_;
   Emitter e_;
-  Expr columns_, covered_;  // of a row; what its lanes must cover: pairs begin a column early in every other odd row
-  Expr lanes_, apart_;      // apart_: distance of the rows of a thread
+  // Of a row; what its lanes must cover: pairs begin a column early in every other odd row, and the last vector of a
+  // staged row is not full.
+  Expr columns_, covered_;
+  Expr lanes_, apart_;  // apart_: distance of the rows of a thread
   std::optional<RowPairs> pairs_;
+  std::optional<RowStage> stage_;
   std::vector<Expr> symbols_;        // of the reduced loops
   std::vector<std::string> inside_;  // per row: it exists
   Val in_;                           // per vector: it is inside the row
@@ -438,6 +453,9 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
       width > 1 && (!length || *length % width == 0) &&
       region.facts.prove(sym.eq(sym.mod(columns, sym.constant(width)), sym.constant(0))) != sym::Tri::No;
   if (can_divide) registers(width, budget / width, 1);
+  if (!complete(region, kernel) && !heavy && !(length && can_divide)) {
+    if (const std::optional<RowPlan> plan = RowStage::plan(region, r)) write(*plan);
+  }
   // Of elements one by one, those that rows share count for two rows at a time.
   const int rows = narrow && !heavy && r.reduced.size() == 1 ? 2 : 1;
   if (!complete(region, kernel) && narrow && !length && RowPairs::applies(region, r)) {

@@ -131,6 +131,48 @@ void softmax_through_float(Cases& all) {
   c.output(DType::F16, {n, s}, c.scalars.cast(DType::F16, y));
 }
 
+// Rows of few elements in every number of lanes that share one, the last block full or not, of known length too.
+void short_odd_rows(Cases& all) {
+  std::vector<Sizes> sizes;
+  for (int64_t length : {1, 3, 23, 25, 47, 49, 77, 95, 100, 191, 193, 383, 385, 767})
+    sizes.push_back({{"N", 1000 / length}, {"S", length}});
+  sizes.push_back({{"N", 64}, {"S", 49}});
+  sizes.push_back({{"N", 0}, {"S", 49}});
+  sizes.push_back({{"N", 3}, {"S", 0}});
+  auto residual = [&](const std::string& name, DType t, int inputs, auto length, std::vector<Sizes> at) {
+    Case& c = add(all, name, std::move(at), Schedule::RowReduce);
+    const Expr N = c.dim("N"), S = length(c);
+    Expr n = c.index(N), s = c.index(S), k = c.index(S);
+    ValueId b = c.input(t, {S});
+    std::vector<ValueId> rows;
+    for (int i = 0; i < inputs; i++) rows.push_back(c.input(t, {N, S}));
+    auto value = [&](Expr e) {
+      Scalar sum = c.load(b, {e});
+      for (ValueId x : rows) sum = plus(c, sum, c.load(x, {n, e}));
+      return c.scalars.cast(DType::F32, sum);
+    };
+    Scalar sum = c.scalars.reduce(ReduceFn::Sum, {k}, times(c, value(k), value(k)));
+    Scalar scale = c.scalars.unary(Fn::Rsqrt, plus(c, sum, c.scalars.constant(DType::F32, 1)));
+    c.output(t, {n, s}, c.scalars.cast(t, value(s)));
+    c.output(t, {n, s}, c.scalars.cast(t, times(c, value(s), scale)));
+    c.output(DType::F32, {n}, sum);
+    c.tolerance = 1e-5;
+  };
+  auto unknown = [](Case& c) { return c.dim("S"); };
+  residual("residual norm f32", DType::F32, 2, unknown, sizes);
+  residual("residual norm bf16", DType::BF16, 2, unknown, sizes);
+  residual("norm of three f16", DType::F16, 3, unknown, sizes);
+  for (int64_t length : {49, 52, 77, 197})
+    residual("residual norm f16 of " + std::to_string(length), DType::F16, 2, [=](Case& c) { return c.lit(length); },
+             {{{"N", 70}}, {{"N", 16}}, {{"N", 1}}, {{"N", 0}}});
+  for (DType t : {DType::F16, DType::U8}) {
+    Case& c = add(all, t == DType::U8 ? "most of a row u8" : "most of a row f16", sizes, Schedule::RowReduce);
+    Expr n = c.index(c.dim("N")), k = c.index(c.dim("S"));
+    ValueId x = c.input(t, {c.dim("N"), c.dim("S")}, {}, false);
+    c.output(t, {n}, c.scalars.reduce(ReduceFn::Max, {k}, c.load(x, {n, k})));
+  }
+}
+
 void pool_of_planes(Cases& all) {
   const Schedule row = Schedule::RowReduce;
   Case& c =
@@ -202,6 +244,7 @@ void add_rows(Cases& all) {
   norm_over_planes(all);
   layer_norm_half(all);
   softmax_through_float(all);
+  short_odd_rows(all);
   pool_of_planes(all);
   sum_of_everything(all);
 }
