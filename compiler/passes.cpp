@@ -16,6 +16,7 @@
 #include "import/declared_input.h"
 #include "import/import.h"
 #include "library/claim.h"
+#include "library/residual.h"
 #include "rewrite/batch_norm.h"
 #include "rewrite/fold.h"
 #include "rewrite/layout.h"
@@ -108,11 +109,14 @@ Status expand_pass(PipelineState& s) {
 Status layout_pass(PipelineState& s) { return rewrite::assign_layouts(*s.graph); }
 
 Status fuse_pass(PipelineState& s) {
-  const std::vector<fuse::Claim> claims = library::claim_library_calls(*s.graph);
+  std::vector<fuse::Claim> claims = library::claim_library_calls(*s.graph);
   s.summary.library_calls = static_cast<int>(claims.size());
   const sym::Facts& facts = s.graph->facts();
-  DLCB_ASSIGN(s.steps, fuse::fuse(*s.graph, claims,
-                                  [&](const fuse::Region& r) { return kernel::classify(s.scalars, facts, r); }));
+  const auto classify = [&](const fuse::Region& r) { return kernel::classify(s.scalars, facts, r); };
+  DLCB_ASSIGN(s.steps, fuse::fuse(*s.graph, claims, classify));
+  if (library::take_residuals(*s.graph, s.steps, claims)) {
+    DLCB_ASSIGN(s.steps, fuse::fuse(*s.graph, claims, classify));
+  }
   return ok();
 }
 

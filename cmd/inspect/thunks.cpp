@@ -65,7 +65,8 @@ std::string optional_buffer(const fb::Program& program, int32_t buffer, std::str
 }
 
 std::string matmul_text(const fb::Program& program, const Values& v, const fb::Matmul& m) {
-  return fmt::format("{} = {}{} x {}{}{}{}{}; batch {}, m {}, n {}, k {}, {}", buffer_text(program, m.c()),
+  const std::string scale = m.alpha() == 1 ? "" : fmt::format("{} * ", m.alpha());
+  return fmt::format("{} = {}{}{} x {}{}{}{}{}; batch {}, m {}, n {}, k {}, {}", buffer_text(program, m.c()), scale,
                      buffer_text(program, m.a()), m.trans_a() ? "^T" : "", buffer_text(program, m.b()),
                      m.trans_b() ? "^T" : "", optional_buffer(program, m.bias(), "+"),
                      optional_buffer(program, m.residual(), "+"), activation_text(m.activation()), v(m.batch()),

@@ -29,20 +29,19 @@ ValueId renamed_source(Graph& graph, const Region& region) {
 }  // namespace
 
 std::vector<ValueId> operands_of(const Claim& claim) {
+  const Epilogue& epilogue = claim.epilogue();
   std::vector<ValueId> list;
   if (const auto* matmul = std::get_if<MatmulCall>(&claim.call)) {
-    list = {matmul->a, matmul->b, matmul->bias};
+    list = {matmul->a, matmul->b, epilogue.bias, epilogue.residual};
   } else {
     const auto& conv = std::get<ConvCall>(claim.call);
-    list = {conv.x, conv.w, conv.bias};
+    list = {conv.x, conv.w, epilogue.bias, epilogue.residual};
   }
   std::erase_if(list, [](ValueId v) { return !v.valid(); });
   return list;
 }
 
-ValueId result_of(const Claim& claim) {
-  return std::visit([](const auto& call) { return call.out; }, claim.call);
-}
+ValueId result_of(const Claim& claim) { return claim.epilogue().out; }
 
 std::vector<ValueId> reads(const Step& step) {
   if (const auto* region = std::get_if<Region>(&step.action)) {

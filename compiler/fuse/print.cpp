@@ -2,6 +2,8 @@
 // first needs it.
 #include "fuse/print.h"
 
+#include <fmt/format.h>
+
 #include "ops/scalar_text.h"
 
 namespace dlcb::fuse {
@@ -65,14 +67,19 @@ class Printer {
     if (const auto* m = std::get_if<MatmulCall>(&claim.call)) return matmul_text(*m);
     const auto& c = std::get<ConvCall>(claim.call);
     return std::string(c.transposed ? "conv_transpose " : "conv ") + tensor(c.out) + " = " + tensor(c.x) + " * " +
-           tensor(c.w) + " + " + tensor(c.bias) + activation(c.activation) + "\n";
+           tensor(c.w) + added(c) + activation(c.activation) + "\n";
   }
 
   std::string matmul_text(const MatmulCall& m) {
-    return "matmul " + tensor(m.out) + " = " + tensor(m.a) + (m.trans_a ? "^T" : "") + " @ " + tensor(m.b) +
-           (m.trans_b ? "^T" : "") + " + " + tensor(m.bias) + "\n  m " + expr(m.m) + ", n " + expr(m.n) + ", k " +
-           expr(m.k) + ", batch " + expr(m.batch) + ", lda " + expr(m.lda) + ", ldb " + expr(m.ldb) + ", strides " +
+    const std::string scale = m.alpha == 1 ? "" : fmt::format("{} * ", m.alpha);
+    return "matmul " + tensor(m.out) + " = " + scale + tensor(m.a) + (m.trans_a ? "^T" : "") + " @ " + tensor(m.b) +
+           (m.trans_b ? "^T" : "") + added(m) + "\n  m " + expr(m.m) + ", n " + expr(m.n) + ", k " + expr(m.k) +
+           ", batch " + expr(m.batch) + ", lda " + expr(m.lda) + ", ldb " + expr(m.ldb) + ", strides " +
            expr(m.stride_a) + ", " + expr(m.stride_b) + activation(m.activation) + "\n";
+  }
+
+  std::string added(const Epilogue& e) {
+    return " + " + tensor(e.bias) + (e.residual.valid() ? " + " + tensor(e.residual) : "");
   }
 
   static const char* activation(Activation a) { return a == Activation::Relu ? ", relu" : ""; }

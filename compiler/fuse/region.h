@@ -52,31 +52,44 @@ using Classify = std::function<Classification(const Region&)>;
 // Applied to the result of a library call before it is stored.
 enum class Activation : uint8_t { None, Relu };
 
-// C[b, m, n] = act(sum_k A[b, m, k] B[b, k, n] + bias[n]). Operands are buffers with strides in elements; a view
-// (transpose, reshape) of another tensor is read in place through its strides.
-struct MatmulCall {
-  ops::ValueId a, b, bias, out;  // bias may be invalid
-  sym::Expr m, n, k, batch;
-  sym::Expr lda, ldb, stride_a, stride_b;  // leading dimension of each matrix as stored; batch stride 0 broadcasts
-  bool trans_a = false, trans_b = false;
+// What every library call makes of its product: out = act(product + bias + residual).
+struct Epilogue {
+  ops::ValueId out, bias, residual;  // bias and residual may be invalid; the residual lies in memory as `out` does
   Activation activation = Activation::None;
 };
 
+// product[b, m, n] = alpha sum_k A[b, m, k] B[b, k, n]. Operands are buffers with strides in elements; a view
+// (transpose, reshape) of another tensor is read in place through its strides.
+struct MatmulCall : Epilogue {
+  ops::ValueId a, b;
+  double alpha = 1;
+  sym::Expr m, n, k, batch;
+  sym::Expr lda, ldb, stride_a, stride_b;  // leading dimension of each matrix as stored; batch stride 0 broadcasts
+  bool trans_a = false, trans_b = false;
+};
+
 // 2-D convolution of NHWC activations with KRSC weights (1-D: h = r = 1); see Conv in bundle_format/program.fbs.
-struct ConvCall {
-  ops::ValueId x, w, bias, out;  // bias may be invalid
+struct ConvCall : Epilogue {
+  ops::ValueId x, w;
   sym::Expr n, h, wd, c, k, p, q;
   int64_t r = 1, s = 1, groups = 1;
   int64_t pad[4] = {0, 0, 0, 0};  // top, left, bottom, right
   int64_t stride[2] = {1, 1}, dilation[2] = {1, 1};
   bool transposed = false;
-  Activation activation = Activation::None;
 };
 
-// A node that a library executes, together with the following nodes that it absorbs (bias, activation).
+// A node that a library executes, together with the following nodes that it absorbs (scale, bias, residual,
+// activation).
 struct Claim {
   std::variant<MatmulCall, ConvCall> call;
   std::vector<graph::NodeId> nodes;  // first the matmul or convolution
+
+  Epilogue& epilogue() {
+    return std::visit([](auto& c) -> Epilogue& { return c; }, call);
+  }
+  const Epilogue& epilogue() const {
+    return std::visit([](const auto& c) -> const Epilogue& { return c; }, call);
+  }
 };
 
 // `value` is another name for the memory of `source`: same elements at the same addresses.

@@ -1,6 +1,6 @@
 // Which nodes a library executes. A matmul goes to cuBLASLt when its operands are strided matrices, a convolution to
-// cuDNN when it is NHWC with literal parameters; bias and ReLU that follow are absorbed, but not by transposed
-// convolutions, for which cuDNN has no such engines. What is not claimed becomes a generated kernel.
+// cuDNN when it is NHWC with literal parameters; what follows and fits its epilogue is absorbed, sums of two tensors
+// only once it is known that they pay (residual.h). What is not claimed becomes a generated kernel.
 #pragma once
 #include <vector>
 

@@ -51,8 +51,8 @@ class Planner {
   uint32_t add_region(const PlannedStep& step);
   std::unique_ptr<fb::DimT> dim(Expr e);
   // What the records of both library calls have.
-  template <class Record, class Call>
-  void fill_common(Record& record, const Call& call, uint32_t region);
+  template <class Record>
+  void fill_common(Record& record, const fuse::Epilogue& call, uint32_t region);
   // Each field becomes the register that holds the expression.
   void evaluate(std::initializer_list<std::pair<uint32_t*, Expr>> fields);
   void append(std::unique_ptr<fb::StepT> step) { program_->steps.push_back(std::move(step)); }
@@ -258,9 +258,11 @@ void Planner::evaluate(std::initializer_list<std::pair<uint32_t*, Expr>> fields)
   for (const auto& [reg, e] : fields) *reg = host_.integer(e);
 }
 
-template <class Record, class Call>
-void Planner::fill_common(Record& record, const Call& call, uint32_t region) {
-  record.bias = call.bias.valid() ? static_cast<int32_t>(buffers_->number(call.bias)) : -1;
+template <class Record>
+void Planner::fill_common(Record& record, const fuse::Epilogue& call, uint32_t region) {
+  const auto optional = [&](ValueId v) { return v.valid() ? static_cast<int32_t>(buffers_->number(v)) : -1; };
+  record.bias = optional(call.bias);
+  record.residual = optional(call.residual);
   record.dtype = static_cast<uint8_t>(graph_.value(call.out).dtype);
   record.activation = call.activation == fuse::Activation::Relu ? fb::Activation::Relu : fb::Activation::None;
   record.region = region;
@@ -272,6 +274,7 @@ fb::MatmulT Planner::matmul(const fuse::MatmulCall& c, uint32_t region) {
   m.a = buffers_->number(c.a);
   m.b = buffers_->number(c.b);
   m.c = buffers_->number(c.out);
+  m.alpha = c.alpha;
   evaluate({{&m.m, c.m}, {&m.n, c.n}, {&m.k, c.k}, {&m.batch, c.batch}});
   evaluate({{&m.lda, c.lda}, {&m.ldb, c.ldb}, {&m.ldc, c.n}});
   evaluate({{&m.stride_a, c.stride_a}, {&m.stride_b, c.stride_b}, {&m.stride_c, sym_.mul(c.m, c.n)}});

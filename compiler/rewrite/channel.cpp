@@ -28,7 +28,7 @@ bool walks_channel(const Graph& graph, const graph::Value& c, const std::vector<
 
 }  // namespace
 
-ValueId per_channel_operand(Graph& graph, const graph::Node& node, ops::Fn fn, ValueId v, size_t axis) {
+ops::Scalar other_operand(const Graph& graph, const graph::Node& node, ops::Fn fn, ValueId v) {
   if (node.op->kind != ops::OpKind::Define || node.outputs.size() != 1) return {};
   const ops::OutputDef& def = node.definition.outputs[0];
   if (def.dims != graph.value(v).dims || def.dtype != graph.value(v).dtype) return {};
@@ -36,13 +36,20 @@ ValueId per_channel_operand(Graph& graph, const graph::Node& node, ops::Fn fn, V
   if (body.kind != ScalarKind::Binary || body.fn != fn) return {};
   for (int side : {0, 1}) {
     const ScalarNode& self = graph.scalars().node(body.operands[side]);
-    const ScalarNode& other = graph.scalars().node(body.operands[1 - side]);
-    if (self.kind != ScalarKind::Load || self.value != v || self.coords != def.index || other.kind != ScalarKind::Load)
-      continue;
-    const graph::Value& c = graph.value(other.value);
-    if (c.constant && walks_channel(graph, c, other.coords, def.index[axis], def.dims[axis])) return other.value;
+    if (self.kind == ScalarKind::Load && self.value == v && self.coords == def.index) return body.operands[1 - side];
   }
   return {};
+}
+
+ValueId per_channel_operand(const Graph& graph, const graph::Node& node, ops::Fn fn, ValueId v, size_t axis) {
+  const ops::Scalar operand = other_operand(graph, node, fn, v);
+  if (!operand.valid()) return {};
+  const ScalarNode& other = graph.scalars().node(operand);
+  if (other.kind != ScalarKind::Load) return {};
+  const ops::OutputDef& def = node.definition.outputs[0];
+  const graph::Value& c = graph.value(other.value);
+  const bool found = c.constant && walks_channel(graph, c, other.coords, def.index[axis], def.dims[axis]);
+  return found ? other.value : ValueId{};
 }
 
 NodeId sole_user(const Graph& graph, const std::vector<std::vector<NodeId>>& users, ValueId v) {

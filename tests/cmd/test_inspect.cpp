@@ -58,6 +58,24 @@ TEST_CASE("every view renders") {
   CHECK(contains(memory_text(memory_view(sample.bundle(), nullptr)), "Arena"));
 }
 
+TEST_CASE("a library call shows its scale and what is added") {
+  auto builder = test::sample_program();
+  fb::MatmulT product;  // y = 0.5 x W + t + W
+  product.b = product.bias = 2;
+  product.c = 1;
+  product.residual = 3;
+  product.alpha = 0.5;
+  builder.program.steps.pop_back();
+  builder.step(product);
+  std::shared_ptr<bundle::Bundle> opened;
+  const bundle::Error error = bundle::Bundle::open_memory(test::make_bundle(builder), &opened);
+  INFO(error.message);
+  REQUIRE_FALSE(error);
+  const std::string text = thunks_text(thunks_view(*opened, nullptr));
+  INFO(text);
+  CHECK(contains(text, "%1 = 0.5 * %0 x %2 + %2 + %3 t; batch 3"));
+}
+
 TEST_CASE("--eval resolves shapes and memory") {
   Sample sample;
   auto at = evaluate(sample.bundle().program(), "N=4");

@@ -168,6 +168,28 @@ def add_product(m, form):
     m.output(m.add("MatMul", [m.working(x), right]), lambda v: v[x] @ turn(v[w]))
 
 
+def add_skip_product(m):
+    """What transformers add: rows that went into a scaled product, to its result."""
+    x, w, b = m.input([[n, size, 24] for n, size in zip(CALLS, (5, 33, 1))], fixed=(2,)), m.constant([24, 24]), m.constant([24])
+    scale = m.constant([])
+    rows = m.working(x)
+    scaled = m.add("Mul", [m.add("MatMul", [rows, m.working(w)]), m.working(scale)])
+    y = m.add("Relu", [m.add("Add", [m.add("Add", [rows, scaled]), m.working(b)])])
+    m.output(y, lambda v: numpy.maximum(v[x] @ v[w] * v[scale] + v[x] + v[b], 0))
+
+
+def add_skip_convolution(m):
+    """A block of a residual network: the sum is stored, as another convolution reads it."""
+    c = int(m.rng.choice([3, 8, 24]))
+    x, w, b, last = m.input([[n, c, *m.rng.integers(1, 20, 2).tolist()] for n in CALLS], fixed=(1,)), m.constant([c, c, 3, 3]), m.constant([c]), m.constant([5, c, 1, 1])
+    window = {"strides": [1, 1], "dilations": [1, 1], "group": 1, "pads": [1, 1, 1, 1]}
+    point = window | {"pads": [0, 0, 0, 0]}
+    image = m.working(x)
+    block = m.add("Relu", [m.add("Add", [m.add("Conv", [image, m.working(w), m.working(b)], **window), image])])
+    m.output(m.add("Conv", [block, m.working(last)], **point),
+             lambda v: convolution(numpy.maximum(convolution(v[x], v[w], window) + v[b].reshape(-1, 1, 1) + v[x], 0), v[last], point))
+
+
 def add_empty_product(m):
     """Without rows, without terms, without columns."""
     calls = ((0, 4, 5), (3, 0, 5), (3, 4, 0))
@@ -198,6 +220,8 @@ def build(rng, dtype, literal, count):
     add_empty_product(m)
     if m.kind.kind == "f":
         add_empty_convolution(m)
+        add_skip_convolution(m)
+        add_skip_product(m)
     return m
 
 

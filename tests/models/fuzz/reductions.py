@@ -91,8 +91,12 @@ class Reductions(Builder):
             return None
         n = self.rng.choice([1, 3, 4, 8])
         y = self.emit("MatMul", [a, self.conv_weights([k, n])], [s[:-1] + (n,) for s in a.shapes])
+        if self.rng.random() < 0.2:
+            y = self.emit("Mul", [y, self.constant(self.float(0.5))], y.shapes)
         if self.rng.random() < 0.6:
             y = self.emit("Add", [y, self.constant(self.quarters([n]))], y.shapes)
+        if self.rng.random() < 0.4:
+            y = self.emit("Add", [y, self.pick(lambda v: v.shapes == y.shapes and v is not y) or y], y.shapes)
         if self.rng.random() < 0.4:
             y = self.emit("Relu", [y], y.shapes)
         return y
