@@ -18,7 +18,7 @@ TEST_CASE("steps share one set of definitions", "[fuse]") {
     x = f.add("exp", {x}, {}, name);
     f.g.add_output(name, x);
   }
-  const auto steps = fuse(f.g, {}, [](const Region&) { return Schedule::Pointwise; });
+  const auto steps = fuse(f.g, {}, [](const Region&) { return Classification{Schedule::Pointwise, {}}; });
   REQUIRE(steps);
   const std::string text = print(f.g, *steps);
   INFO(text);
@@ -34,7 +34,7 @@ TEST_CASE("a chain that would be 2^40 long as a tree is printed", "[fuse]") {
   ValueId x = f.input("x", DType::F32, {"N"});
   for (int i = 0; i < 40; ++i) x = f.add("mul", {x, f.add("tanh", {x})});
   f.g.add_output("y", x);
-  const auto steps = fuse(f.g, {}, [](const Region&) { return Schedule::Pointwise; });
+  const auto steps = fuse(f.g, {}, [](const Region&) { return Classification{Schedule::Pointwise, {}}; });
   REQUIRE(steps);
   CHECK(print(f.g, *steps).size() < 40 * 200);
 }
