@@ -18,6 +18,7 @@ namespace {
 
 using sym::Expr;
 constexpr int kLanes = 512;
+constexpr int kDispatch = 8;  // calling a step costs as much as it does for so many lanes
 
 struct Register {  // one of the two is used
   std::vector<double> f;
@@ -28,6 +29,7 @@ using Step = std::function<void(int lanes)>;
 struct Scope {
   std::vector<Step> steps;
   std::vector<Expr> bound;
+  std::vector<size_t> inner;  // reductions that are run through in this scope
   std::unordered_map<uint32_t, Register*> scalars, exprs;
 };
 
@@ -40,9 +42,7 @@ class Program {
     DLCB_ASSIGN(Tensor result, allocate(output));
     const int64_t size = result.size();
     if (size == 0) return result;
-    scopes_.emplace_back();
-    for (Expr i : output.index) scopes_[0].exprs[i.id] = integers();
-    const Register* body = compile(output.body);
+    const Register* body = compile_output(output);
     if (missing_) return std::move(*missing_);
     for (int64_t first = 0; first < size; first += kLanes) {
       const int lanes = static_cast<int>(std::min<int64_t>(kLanes, size - first));
@@ -54,7 +54,39 @@ class Program {
     return result;
   }
 
+  double steps(const OutputDef& output) {
+    double size = 1;
+    for (Expr d : output.dims) {
+      const auto v = sym_.evaluate(d, inputs_.symbol);
+      size *= v ? static_cast<double>(*v) : HUGE_VAL;
+    }
+    compile_output(output);
+    if (missing_) return HUGE_VAL;
+    const double blocks = std::ceil(size / kLanes);
+    return (size + blocks * kDispatch) * (static_cast<double>(output.dims.size() + 1) + steps_of(scopes_[0]));
+  }
+
  private:
+  const Register* compile_output(const OutputDef& output) {
+    scopes_.emplace_back();
+    for (Expr i : output.index) scopes_[0].exprs[i.id] = integers();
+    return compile(output.body);
+  }
+
+  // For one element of the output.
+  double steps_of(const Scope& scope) const {
+    double steps = static_cast<double>(scope.steps.size());
+    for (size_t inner : scope.inner) {
+      double trips = 1;
+      for (Expr i : scopes_[inner].bound) {
+        const int64_t extent = sym_.bounds(sym_.index_extent(i)).hi;
+        trips *= extent == sym::kMax ? HUGE_VAL : static_cast<double>(extent);
+      }
+      steps += trips * (1 + steps_of(scopes_[inner]));  // 1: accumulating
+    }
+    return steps;
+  }
+
   Result<Tensor> allocate(const OutputDef& output) {
     std::vector<int64_t> dims;
     int64_t size = 1;
@@ -74,7 +106,13 @@ class Program {
     int64_t stride = 1;
     for (size_t a = dims.size(); a-- > 0; stride *= dims[a]) {
       Register* r = scopes_[0].exprs.at(output.index[a].id);
-      for (int n = 0; n < lanes; ++n) r->i[n] = (first + n) / stride % dims[a];
+      int64_t index = first / stride % dims[a], left = stride - first % stride;  // elements until the index moves on
+      for (int n = 0; n < lanes; ++n) {
+        r->i[n] = index;
+        if (--left > 0) continue;
+        left = stride;
+        if (++index == dims[a]) index = 0;
+      }
     }
   }
 
@@ -368,6 +406,7 @@ class Program {
     const Register* body = compile(n.operands[0]);
     open_.pop_back();
     Register* out = of(n.dtype);
+    scopes_[scope].inner.push_back(inner);
     scopes_[scope].steps.push_back([this, extents, bound, inner, body, out, fn = n.reduce, t = n.dtype](int lanes) {
       begin(fn, t, out, lanes);
       loop(0, extents, bound, inner, lanes, [&] { accumulate(fn, t, body, out, lanes); });
@@ -418,6 +457,11 @@ class Program {
 };
 
 }  // namespace
+
+double evaluation_steps(const ScalarStore& scalars, const OutputDef& output, const ReferenceInputs& inputs) {
+  DLCB_CHECK(output.body.valid(), "only defined outputs can be evaluated");
+  return Program(scalars, inputs).steps(output);
+}
 
 Result<Tensor> evaluate(const ScalarStore& scalars, const OutputDef& output, const ReferenceInputs& inputs) {
   DLCB_CHECK(output.body.valid(), "only defined outputs can be evaluated");

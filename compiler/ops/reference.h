@@ -46,4 +46,8 @@ Result<std::vector<Tensor>> evaluate(const ScalarStore& scalars, const Definitio
                                      const ReferenceInputs& inputs);
 Result<Tensor> evaluate(const ScalarStore& scalars, const OutputDef& output, const ReferenceInputs& inputs);
 
+// What evaluate() would cost, in steps on one element (some 10 ns each): output elements times operations, those of a
+// reduction as often as it is run through. Infinite where no bound is known, or where evaluate() would fail.
+double evaluation_steps(const ScalarStore& scalars, const OutputDef& output, const ReferenceInputs& inputs);
+
 }  // namespace dlcb::ops

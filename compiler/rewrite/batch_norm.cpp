@@ -199,11 +199,12 @@ class Folder {
 }  // namespace
 
 Status fold_channel_scales(Graph& graph) {
-  for (uint32_t n = 0, end = graph.node_count(); n < end; ++n) {
+  const uint32_t added = graph.node_count();
+  for (uint32_t n = 0; n < added; ++n) {
     if (graph.node(NodeId{n}).op && graph.node(NodeId{n}).op->name == "conv_transpose")
       DLCB_TRY(detach_bias(graph, NodeId{n}));
   }
-  DLCB_TRY(fold_constants(graph));  // the biases that got other dims
+  DLCB_TRY(fold_constants(graph, added));  // the biases that got other dims
   Folder folder(graph);
   const uint32_t nodes = graph.node_count();
   for (uint32_t n = 0; n < nodes; ++n) {

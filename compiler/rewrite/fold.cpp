@@ -15,12 +15,18 @@ using graph::Node;
 using graph::NodeId;
 using ops::ValueId;
 
-constexpr int64_t kMaxElements = int64_t{1} << 22;      // beyond, computing at compile time costs more than it saves
-constexpr int64_t kMaxViewElements = int64_t{1} << 14;  // a view this small is cheaper to store than to think about
+constexpr double kMaxElements = 1 << 22;      // beyond, storing costs more than computing at run time
+constexpr double kMaxViewElements = 1 << 14;  // a view this small is cheaper to store than to think about
 
-int64_t element_count(const std::vector<int64_t>& dims) {
-  int64_t n = 1;
-  for (int64_t d : dims) n *= d;
+// The interpreter needs some 10 ns for a step, a GPU next to nothing: what is beyond these is a kernel's or a
+// library's. A weight of a convolution may cost as much as the whole model, because constant ones are laid out at
+// compile time.
+constexpr double kMaxNodeSteps = 1 << 21;
+constexpr double kMaxModelSteps = 1 << 27;
+
+double element_count(const std::vector<int64_t>& dims) {
+  double n = 1;
+  for (int64_t d : dims) n *= static_cast<double>(d);
   return n;
 }
 
@@ -28,7 +34,7 @@ class Folder {
  public:
   explicit Folder(Graph& graph) : graph_(graph), users_(graph.users()) {}
 
-  bool foldable(const Node& node) const {
+  bool foldable(const Node& node) {
     if (node.op->kind != ops::OpKind::Define) return false;
     for (ValueId v : node.inputs) {
       if (v.valid() && !graph_.value(v).constant) return false;
@@ -42,7 +48,7 @@ class Folder {
         return false;
       if (generates(def) && element_count(*dims) > kMaxViewElements) return false;
     }
-    return true;
+    return affordable(node);
   }
 
   Status fold(NodeId n) {
@@ -64,6 +70,19 @@ class Folder {
   }
 
  private:
+  // Charges what the node costs to the model's budget.
+  bool affordable(const Node& node) {
+    double steps = 0;
+    bool weight = false;
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      steps += ops::evaluation_steps(graph_.scalars(), node.definition.outputs[o], inputs());
+      weight = weight || feeds_convolution(node.outputs[o]);
+    }
+    const bool fits = steps <= (weight ? kMaxModelSteps : kMaxNodeSteps) && spent_ + steps <= kMaxModelSteps;
+    if (fits) spent_ += steps;
+    return fits;
+  }
+
   // No symbol but the output's own indices.
   bool closed(const ops::OutputDef& def) const {
     const ops::ScalarStore& scalars = graph_.scalars();
@@ -98,14 +117,15 @@ class Folder {
   Graph& graph_;
   std::vector<std::vector<NodeId>> users_;
   std::unordered_map<uint32_t, std::vector<int64_t>> dims_;  // kept alive for the views
+  double spent_ = 0;
 };
 
 }  // namespace
 
-Status fold_constants(Graph& graph) {
+Status fold_constants(Graph& graph, uint32_t first) {
   Folder folder(graph);
   const uint32_t nodes = graph.node_count();
-  for (uint32_t n = 0; n < nodes; ++n) {
+  for (uint32_t n = first; n < nodes; ++n) {
     if (graph.node(NodeId{n}).op && folder.foldable(graph.node(NodeId{n}))) DLCB_TRY(folder.fold(NodeId{n}));
   }
   remove_dead(graph);
