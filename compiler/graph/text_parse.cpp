@@ -2,6 +2,7 @@
 // they are kept as written, because what was known when a dim was first made may differ from what is known now.
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "graph/cursor.h"
@@ -26,10 +27,9 @@ class Parser {
       : g_(sym, scalars), sym_(sym), open_(open) {}
 
   Result<Graph> run(std::string_view text) {
-    size_t line_number = 0;
     bool opened = false, closed = false;
     for (const std::string& raw : split(text, '\n')) {
-      ++line_number;
+      ++line_;
       std::string_view line = trim(raw);
       if (line.empty() || line.starts_with("#")) continue;
       Cursor in(line);
@@ -46,10 +46,10 @@ class Parser {
         if (!s) return std::move(s.error());
       }
       if (!in.failed() && !in.at_end()) in.fail("unexpected text at the end");
-      if (in.failed())
-        return diag(DiagKind::MalformedModel, {"line " + std::to_string(line_number) + ": " + in.error()});
+      if (in.failed()) return diag(DiagKind::MalformedModel, {"line " + std::to_string(line_) + ": " + in.error()});
     }
     if (!closed) return diag(DiagKind::MalformedModel, {"the graph's text ends early"});
+    DLCB_TRY(check_symbols());
     for (auto& [constraint, name] : constraint_nodes_)
       if (auto it = values_.find(name); it != values_.end())
         g_.constraints[constraint].node = g_.value(it->second).producer;
@@ -91,7 +91,11 @@ class Parser {
 
   sym::Expr expr(Cursor& in, std::string_view text) {
     auto e = sym::parse(sym_, text, false, lets_);
-    if (e) return *e;
+    if (e) {
+      for (sym::Expr s : sym_.symbols(*e))
+        if (seen_.insert(s.id).second) first_uses_.emplace_back(s, line_);
+      return *e;
+    }
     in.fail("'" + std::string(text) + "': " + message(e.error()));
     return sym_.constant(0);
   }
@@ -124,6 +128,18 @@ class Parser {
       }
     }
     return list;
+  }
+
+  // A call knows the sizes of its inputs and the elements that are read from tensors, and nothing else.
+  Status check_symbols() const {
+    for (const auto& [symbol, line] : first_uses_) {
+      const auto reads = [&](const HostRead& r) { return r.symbol == symbol; };
+      if (g_.source(symbol) || std::any_of(g_.host_reads.begin(), g_.host_reads.end(), reads)) continue;
+      return diag(DiagKind::MalformedModel,
+                  {"line " + std::to_string(line) + ": nothing gives symbol '" + sym::print(sym_, symbol) +
+                   "' a value: it is the size of no input's dim, and no element that is read"});
+    }
+    return ok();
   }
 
   sym::Expr symbol_use(Cursor& in) {
@@ -414,6 +430,9 @@ class Parser {
   const OpenWeights& open_;
   Constant weights_;  // all of them
   sym::Definitions lets_;
+  size_t line_ = 0;
+  std::unordered_set<uint32_t> seen_;
+  std::vector<std::pair<sym::Expr, size_t>> first_uses_;  // of symbols in expressions, with their lines
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<uint32_t, std::vector<sym::Expr>> pending_;
   std::vector<std::pair<size_t, std::string>> constraint_nodes_;

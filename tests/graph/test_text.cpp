@@ -44,6 +44,7 @@ void fill(Fixture& f, std::mt19937& random) {
   auto pick = [&](size_t n) { return random() % n; };
   const std::vector<std::string> sizes = {"N", "T", "1", "8", "2*T", "L.1"};
   std::vector<ValueId> values;
+  f.input("sizes", DType::F32, {"N", "T", "L.1"});
   for (int i = 0; i < 3; ++i)
     values.push_back(f.input("in" + std::to_string(i), DType::F32, {sizes[pick(6)], sizes[pick(6)]}));
   values.push_back(f.constant<float>("odd \"name\"\n", DType::F32, {1, 8}, {0.1F, -1e30F, 3, 1e-40F, 5, 6, 7, 8}));
@@ -194,4 +195,29 @@ TEST_CASE("text that cannot be read says where") {
   CHECK(error("graph {\n  let $a = 1\n  let $a = 2\n}\n").find("line 3: ") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = digest 12\n}\n").find("--dump-dir") != std::string::npos);
   CHECK(error("graph {\n  const %c: i8[2] = at 0\n}\n").find("do not hold this") != std::string::npos);
+}
+
+TEST_CASE("a symbol that no input gives a value is refused where it is first used") {
+  const auto parsed = [](const std::string& statements) {
+    sym::Store s;
+    ops::ScalarStore scalars(s);
+    auto g = parse(s, scalars, "graph {\n  symbol T dim 0..\n  symbol P dim 0..\n" + statements + "}\n");
+    return g ? "" : to_text(g.error());
+  };
+  const std::string used[] = {
+      "  input %x: f32[T, 2*P]\n",
+      "  input %x: f32[T]\n  let $1 = P + T\n",
+      "  input %x: f32[T]\n  %y = reshape %x {shape = (P, T)}\n",
+      "  input %x: f32[T]\n  %y = neg %x if P == 1\n",
+      "  input %x: f32[T]\n  require P <= T why \"\"\n",
+      "  input %x: f32[T]\n  eliminated T = P why \"\"\n",
+  };
+  for (const std::string& statements : used) {
+    const std::string line = statements.find("\n") + 1 == statements.size() ? "line 4: " : "line 5: ";
+    INFO(statements);
+    CHECK(parsed(statements).find(line + "nothing gives symbol 'P' a value") != std::string::npos);
+    CHECK(parsed(statements + "  input %p: f32[P]\n") == "");
+    CHECK(parsed(statements + "  input %p: i64[]\n  read P = %p[0]\n") == "");
+  }
+  CHECK(parsed("  input %x: f32[T]\n") == "");  // declared and used nowhere
 }
