@@ -1,7 +1,9 @@
 // Finds the simulator, a shared library of its own so that a stub without it stays small.
 #include <dlfcn.h>
 
+#include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "dlcb.h"
@@ -10,34 +12,53 @@
 namespace dlcb::rt {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kLibrary = "libdlcb_sim.so";
 
-std::string beside_program(const char* relative) {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "" : (program.parent_path() / relative / kLibrary).string();
+// The file that this code was loaded from: libdlcb.so, or the program that the stub is linked into. dladdr() would give
+// the name that was asked for, which may be relative to a folder that is no longer the current one.
+fs::path own_file() {
+  const auto here = reinterpret_cast<uintptr_t>(&own_file);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {  // "7f00a000-7f00c000 r-xp 00001000 08:01 1234   /lib/x.so"
+    uintptr_t begin = 0, end = 0;
+    const char* const last = line.data() + line.size();
+    const auto dash = std::from_chars(line.data(), last, begin, 16);
+    if (dash.ptr == last) continue;
+    std::from_chars(dash.ptr + 1, last, end, 16);
+    const size_t slash = line.find('/');
+    if (begin <= here && here < end && slash != line.npos) return line.substr(slash);
+  }
+  return {};
 }
 
-// Beside the program, in ../lib, then by the loader's rules. The handle is kept for the life of the process.
-void* open_library(std::string* reason) {
-  for (const std::string& path : {beside_program("."), beside_program("../lib"), std::string(kLibrary)}) {
-    std::error_code error;
-    const bool by_rules = path == kLibrary;
-    if (!by_rules && !std::filesystem::exists(path, error)) continue;
-    if (void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    const char* message = ::dlerror();
-    *reason = message ? message : "unknown";
-    if (!by_rules) return nullptr;
+fs::path program_file() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : program;
+}
+
+// Beside the file that holds the stub, in ../lib from there, the same for the program; else left to the loader's rules.
+fs::path find_library() {
+  for (const fs::path& file : {own_file(), program_file()}) {
+    for (const char* relative : {".", "../lib"}) {
+      std::error_code error;
+      fs::path path = file.parent_path() / relative / kLibrary;
+      if (!file.empty() && fs::exists(path, error)) return path;
+    }
   }
-  return nullptr;
+  return kLibrary;
 }
 
 }  // namespace
 
 Error open_sim(const DeviceConfig& config, std::shared_ptr<Device>* out) {
-  std::string reason;
-  void* library = open_library(&reason);
-  if (!library) return {DLCB_MISSING_LIBRARY, "cannot load the simulator: " + reason};
+  void* library = ::dlopen(find_library().c_str(), RTLD_NOW | RTLD_LOCAL);  // kept for the life of the process
+  if (!library) {
+    const char* reason = ::dlerror();
+    return {DLCB_MISSING_LIBRARY, std::string("cannot load the simulator: ") + (reason ? reason : kLibrary)};
+  }
   using Open = int (*)(const DeviceConfig*, std::shared_ptr<Device>*, Error*);
   const auto open = reinterpret_cast<Open>(::dlsym(library, "dlcb_sim_open"));
   if (!open)
