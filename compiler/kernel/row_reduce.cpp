@@ -20,6 +20,7 @@ using sym::Expr;
 namespace {
 
 constexpr int kHeavyBody = 96;
+constexpr int kStagedBody = 40;  // beyond it staging saves little of the work, and its text is long
 
 class RowWriter {
  public:
@@ -435,7 +436,8 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   region.collapse(r.reduced);
   sym::Store& sym = region.sym;
   const Expr columns = extent_of(sym, r.reduced);
-  const bool heavy = body_cost(region) > kHeavyBody;
+  const int cost = body_cost(region);
+  const bool heavy = cost > kHeavyBody;
   const bool narrow = widest_element(region, r) <= 2;
   const int budget = heavy ? 8 : narrow ? 24 : 16;  // elements a lane
   const int width = row_width(region, r, heavy);
@@ -453,7 +455,7 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
       width > 1 && (!length || *length % width == 0) &&
       region.facts.prove(sym.eq(sym.mod(columns, sym.constant(width)), sym.constant(0))) != sym::Tri::No;
   if (can_divide) registers(width, budget / width, 1);
-  if (!complete(region, kernel) && !heavy && !(length && can_divide)) {
+  if (!complete(region, kernel) && cost <= kStagedBody && !(length && can_divide)) {
     if (const std::optional<RowPlan> plan = RowStage::plan(region, r)) write(*plan);
   }
   // Of elements one by one, those that rows share count for two rows at a time.
