@@ -29,6 +29,13 @@ void Emitter::bad_attribute(std::string_view name, std::string what) const {
   fail(diag(DiagKind::BadAttribute, {std::string(name), std::move(what)}, location()));
 }
 
+// Operators read dims of operands whose ranks the model need not have got right.
+Expr Emitter::dim(ValueId v, int64_t axis) const {
+  if (axis < 0 || axis >= rank(v))
+    malformed(fmt::format("an operand of rank {} has no axis {}, which the operator needs", rank(v), axis));
+  return graph_.value(v).dims[static_cast<size_t>(axis)];
+}
+
 int Emitter::axis_of(int64_t axis, int rank, std::string_view attribute) const {
   if (axis < -rank || axis >= rank)
     bad_attribute(attribute, fmt::format("is {}, which is no axis of a tensor of rank {}", axis, rank));
@@ -156,7 +163,11 @@ ValueId Emitter::squeeze(ValueId x, const std::vector<int>& axes) {
 
 ValueId Emitter::unsqueeze(ValueId x, const std::vector<int>& axes) {
   Exprs shape(static_cast<size_t>(rank(x)) + axes.size());
-  for (const int a : axes) shape[static_cast<size_t>(a)] = lit(1);
+  for (const int a : axes) {
+    if (a < 0 || a >= static_cast<int>(shape.size()))
+      malformed(fmt::format("an operand of rank {} cannot get an axis {}", rank(x), a));
+    shape[static_cast<size_t>(a)] = lit(1);
+  }
   int next = 0;
   for (Expr& e : shape)
     if (!e.valid()) e = dim(x, next++);

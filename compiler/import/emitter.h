@@ -34,7 +34,7 @@ class Emitter {
 
   // Values.
   Exprs dims(ValueId v) const { return graph_.value(v).dims; }
-  Expr dim(ValueId v, int64_t axis) const { return graph_.value(v).dims.at(static_cast<size_t>(axis)); }
+  Expr dim(ValueId v, int64_t axis) const;  // MalformedModel where the value has no such axis
   int rank(ValueId v) const { return static_cast<int>(graph_.value(v).dims.size()); }
   DType dtype(ValueId v) const { return graph_.value(v).dtype; }
   // An axis counted from the end when negative, checked against `rank`; BadAttribute otherwise.

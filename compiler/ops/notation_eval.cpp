@@ -17,15 +17,19 @@ using notation::Node;
 using notation::Rule;
 using sym::Expr;
 
+// A whole number in a text may be an integer or a real; what comes from an attribute that is declared float is real
+// whatever its value, so that alpha / size means the same for 1.0 as for 0.5.
 struct Value {
   enum Kind : uint8_t { Number, Integer, Element } kind = Number;
   double number = 0;
   Expr integer;
   Scalar element;
+  bool real = false;  // of a number
 };
-Value number(double v) { return {Value::Number, v, {}, {}}; }
-Value integer(Expr e) { return {Value::Integer, 0, e, {}}; }
-Value element(Scalar s) { return {Value::Element, 0, {}, s}; }
+Value number(double v) { return {Value::Number, v, {}, {}, std::floor(v) != v}; }
+Value real_number(double v) { return {Value::Number, v, {}, {}, true}; }
+Value integer(Expr e) { return {Value::Integer, 0, e, {}, false}; }
+Value element(Scalar s) { return {Value::Element, 0, {}, s, false}; }
 
 class Instance final : public notation::Layout {
  public:
@@ -99,15 +103,15 @@ class Instance final : public notation::Layout {
 
   Result<Value> name(const std::string& text, int j) {
     if (auto at = index_.find(text); at != index_.end()) return integer(at->second.at(is_group(text) ? j : 0));
-    if (text == "inf") return number(std::numeric_limits<double>::infinity());
+    if (text == "inf") return real_number(std::numeric_limits<double>::infinity());
     const AttrValue* v = attrs_.find(text);
     if (!v) return fallback(text);
     if (const auto* i = std::get_if<int64_t>(v)) {
       constexpr int64_t kExact = int64_t{1} << 53;  // larger integers stay integers: a double would round them
-      if (declared_float(text) && -kExact < *i && *i < kExact) return number(static_cast<double>(*i));
+      if (declared_float(text) && -kExact < *i && *i < kExact) return real_number(static_cast<double>(*i));
       return integer(ctx_.constant(*i));
     }
-    if (const auto* d = std::get_if<double>(v)) return number(*d);
+    if (const auto* d = std::get_if<double>(v)) return real_number(*d);
     size_t size = 0;
     if (const auto* ints = std::get_if<std::vector<int64_t>>(v)) {
       if (size = ints->size(); at_position(j, size)) return integer(ctx_.constant((*ints)[std::max(j, 0)]));
@@ -130,7 +134,7 @@ class Instance final : public notation::Layout {
       if (spec.name == text) {
         DLCB_CHECK(!spec.fallback.empty(), "attribute '" + text + "' has no fallback");
         const double v = std::stod(std::string(spec.fallback));
-        return spec.type.starts_with("float") ? number(v) : integer(ctx_.constant(static_cast<int64_t>(v)));
+        return spec.type.starts_with("float") ? real_number(v) : integer(ctx_.constant(static_cast<int64_t>(v)));
       }
     DLCB_CHECK(false, "unknown name '" + text + "' in " + std::string(ctx_.op.name));
   }
@@ -197,8 +201,9 @@ class Instance final : public notation::Layout {
     DLCB_ASSIGN(Value a, eval(n.args[0], j));
     DLCB_ASSIGN(Value b, eval(n.args[1], j));
     if (a.kind == Value::Element || b.kind == Value::Element) return infix_elements(n.text, a, b);
-    if (a.kind == Value::Number && b.kind == Value::Number) return infix_numbers(n.text, a.number, b.number);
-    if (auto numbers = as_numbers(a, b)) return infix_numbers(n.text, numbers->first, numbers->second);
+    const bool real = a.real || b.real;
+    if (a.kind == Value::Number && b.kind == Value::Number) return infix_numbers(n.text, a.number, b.number, real);
+    if (auto numbers = as_numbers(a, b)) return infix_numbers(n.text, numbers->first, numbers->second, real);
     const Expr x = to_integer(a), y = to_integer(b);
     if (n.text == "+") return integer(sym_.add(x, y));
     if (n.text == "-") return integer(sym_.sub(x, y));
@@ -215,25 +220,25 @@ class Instance final : public notation::Layout {
     DLCB_CHECK(false, "'" + n.text + "' is not for integers");
   }
 
-  // A fractional number with an integer that is known makes a number (alpha / size).
+  // A real number with an integer that is known makes a number (alpha / size).
   std::optional<std::pair<double, double>> as_numbers(const Value& a, const Value& b) const {
     auto value = [&](const Value& v) -> std::optional<double> {
       if (v.kind == Value::Number) return v.number;
       const auto c = sym_.as_const(v.integer);
       return c ? std::optional<double>(static_cast<double>(*c)) : std::nullopt;
     };
-    auto fractional = [](const Value& v) { return v.kind == Value::Number && std::floor(v.number) != v.number; };
     const auto x = value(a), y = value(b);
-    if (!x || !y || (!fractional(a) && !fractional(b))) return std::nullopt;
+    if (!x || !y || (!a.real && !b.real)) return std::nullopt;
     return std::pair{*x, *y};
   }
 
-  static Result<Value> infix_numbers(const std::string& op, double a, double b) {
-    if (op == "+") return number(a + b);
-    if (op == "-") return number(a - b);
-    if (op == "neg") return number(-b);
-    if (op == "*") return number(a * b);
-    if (op == "/") return number(a / b);
+  static Result<Value> infix_numbers(const std::string& op, double a, double b, bool real) {
+    const auto result = [real](double v) { return real ? real_number(v) : number(v); };
+    if (op == "+") return result(a + b);
+    if (op == "-") return result(a - b);
+    if (op == "neg") return result(-b);
+    if (op == "*") return result(a * b);
+    if (op == "/") return real_number(a / b);
     DLCB_CHECK(false, "'" + op + "' of two numbers");
   }
 

@@ -37,6 +37,7 @@ bool is_plain(NodeContext& n) {
 
 // What is added to the scores: the mask (true means visible), padded with "hidden" to the keys' length.
 ValueId additive_mask(NodeContext& n, ValueId mask, Expr keys, DType t) {
+  if (n.rank(mask) < 1) n.malformed("Attention's mask is a scalar");
   if (n.dtype(mask) == DType::Bool) mask = n.where(mask, n.scalar(t, 0), minus_infinity(n, t));
   const auto last = static_cast<size_t>(n.rank(mask) - 1);
   Exprs lo(last + 1, n.lit(0)), hi = lo;
@@ -63,13 +64,16 @@ struct Operands {
 
 Operands operands_of(NodeContext& n) {
   Operands o{n.in(0), n.in(1), n.in(2), {}, n.rank(n.in(0)) == 3, false};
+  for (const ValueId v : {o.q, o.k, o.v})
+    if (n.rank(v) != n.rank(o.q) || n.rank(v) < 3 || n.rank(v) > 4)
+      n.malformed(fmt::format("Attention needs three operands of rank 3 or of rank 4, not of {}, {} and {}",
+                              n.rank(o.q), n.rank(o.k), n.rank(o.v)));
   if (o.split) {
     const int64_t kv_heads = n.integer("kv_num_heads", 0);
     o.q = split_heads(n, o.q, n.integer("q_num_heads", 0));
     o.k = split_heads(n, o.k, kv_heads);
     o.v = split_heads(n, o.v, kv_heads);
   }
-  if (n.rank(o.q) != 4 || n.rank(o.k) != 4 || n.rank(o.v) != 4) n.malformed("Attention needs operands of rank 3 or 4");
   Expr past = n.lit(0);
   if (n.has(4)) {
     past = n.dim(n.in(4), 2);
