@@ -169,7 +169,8 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body) {
     });
   };
   const std::vector<ops::Scalar> loads = scalars.loads(body);
-  cost.loads = static_cast<int>(std::ranges::count_if(loads, [&](ops::Scalar l) { return moving(l) >= moving(body); }));
+  const auto full = std::ranges::count_if(loads, [&](ops::Scalar l) { return moving(l) >= moving(body); });
+  cost.loads = full > 0 ? static_cast<int>(full) : static_cast<int>(loads.size());
   return cost;
 }
 

@@ -10,7 +10,7 @@ namespace dlcb::fuse {
 
 struct Cost {
   int instructions = 0;  // of the body, shared subexpressions once, loads not counted
-  int loads = 0;         // distinct loads, those of fewer elements than the body has (broadcast) not counted
+  int loads = 0;         // distinct loads; beside one of as many elements as the body has, broadcast ones do not count
   bool reduces = false;  // holds a Reduce
 };
 
