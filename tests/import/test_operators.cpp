@@ -114,3 +114,19 @@ TEST_CASE("Range between numbers that are far apart, infinite ones and very many
         DiagKind::MalformedModel);
   CHECK(Imported(range(real("a", 0), real("b", INFINITY), real("c", 1))).error().kind == DiagKind::MalformedModel);
 }
+
+TEST_CASE("the position of an extreme is asked of something") {
+  const auto constraints = [](std::string_view op, std::vector<TestDim> dims) {
+    GraphBuilder g;
+    g.input("x", std::move(dims)).node(std::string(op), {"x"}, {"y"}, {attr("axis", 1)}).output("y");
+    Imported m(g);
+    std::string text;
+    for (const graph::Constraint& c : m.graph().constraints)
+      text += (text.empty() ? "" : "; ") + sym::print(m.sym, c.condition);
+    return text;
+  };
+  CHECK(constraints("ArgMax", {"N", "M"}) == "N == 0 or 1 <= M");
+  CHECK(constraints("ArgMin", {3, "M", 4}) == "1 <= M");
+  CHECK(constraints("ArgMin", {"N", 5}).empty());
+  CHECK(constraints("Hardmax", {"N", "M"}).empty());
+}

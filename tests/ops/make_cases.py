@@ -238,6 +238,9 @@ def reduction():
         case(f, op, [t], fn(t, 1)[:, None], "first", axis=-1)
         last = t.shape[1] - 1 - fn(t[:, ::-1], 1)
         case(f, op, [t], last[:, None], "last", axis=-1, select_last_index=1)
+        unordered = np.array([[1, np.nan, 3, np.nan], [np.nan, 2, 0, 9], [-np.inf, np.inf, np.nan, 1]], np.float32)
+        case(f, op, [unordered], fn(unordered, 1), "nan", axis=1, keepdims=0)  # numpy: the first NaN
+        case(f, op, [unordered], 3 - fn(unordered[:, ::-1], 1), "nan_last", axis=1, keepdims=0, select_last_index=1)
 
 
 def contraction():

@@ -121,7 +121,8 @@ Result<Definition> build_log_sum_exp(DefineContext& ctx) {
   return r.finish_narrow(s.binary(Fn::Add, s.unary(Fn::Log, sum), shift));
 }
 
-// The position of the extreme element: the first (or last) index whose element equals it.
+// The position of the extreme element: the first (or last) index whose element equals it. NaN is the extreme where
+// there is one, as it is for reduce_max, and NaN equals nothing.
 template <ReduceFn kFn>
 Result<Definition> build_arg(DefineContext& ctx) {
   const DType t = ctx.operands[0].dtype;
@@ -134,7 +135,9 @@ Result<Definition> build_arg(DefineContext& ctx) {
   const Scalar extreme = r.over(kFn);
   const Scalar none = last ? s.constant_i(DType::I64, 0) : s.index(DType::I64, ctx.sym.sub(r.count(), ctx.constant(1)));
   return r.finish(r.over(last ? ReduceFn::Max : ReduceFn::Min, [&](Scalar x, const std::vector<Expr>& k) {
-    return s.select(s.binary(Fn::Eq, x, extreme), s.index(DType::I64, k[0]), none);
+    Scalar here = s.binary(Fn::Eq, x, extreme);
+    if (is_float(r.wide)) here = s.binary(Fn::Or, here, s.unary(Fn::IsNan, x));
+    return s.select(here, s.index(DType::I64, k[0]), none);
   }));
 }
 
@@ -161,8 +164,10 @@ std::span<const OpDef> reduction_ops() {
   static const std::vector<OpDef> ops = {
       reduction("reduce_sum", build_plain<ReduceFn::Sum>, "Sum; 0 of nothing."),
       reduction("reduce_prod", build_plain<ReduceFn::Prod>, "Product; 1 of nothing."),
-      reduction("reduce_max", build_plain<ReduceFn::Max>, "Largest; -inf (or the lowest integer) of nothing."),
-      reduction("reduce_min", build_plain<ReduceFn::Min>, "Smallest; inf (or the highest integer) of nothing."),
+      reduction("reduce_max", build_plain<ReduceFn::Max>,
+                "Largest, NaN if there is one; -inf (or the lowest integer) of nothing."),
+      reduction("reduce_min", build_plain<ReduceFn::Min>,
+                "Smallest, NaN if there is one; inf (or the highest integer) of nothing."),
       reduction("reduce_mean", build_mean, "Sum divided by the count."),
       reduction("reduce_l1", build_l1, "Sum of absolute values."),
       reduction("reduce_l2", build_l2, "Square root of the sum of squares."),
@@ -170,8 +175,10 @@ std::span<const OpDef> reduction_ops() {
       reduction("reduce_log_sum", build_log_sum, "Logarithm of the sum."),
       reduction("reduce_log_sum_exp", build_log_sum_exp,
                 "Logarithm of the sum of exponentials, shifted by the largest."),
-      arg("argmax", build_arg<ReduceFn::Max>, "Position of the largest element (i64)."),
-      arg("argmin", build_arg<ReduceFn::Min>, "Position of the smallest element (i64)."),
+      arg("argmax", build_arg<ReduceFn::Max>,
+          "Position of the largest element (i64); a NaN is larger. Of nothing: unspecified."),
+      arg("argmin", build_arg<ReduceFn::Min>,
+          "Position of the smallest element (i64); a NaN is smaller. Of nothing: unspecified."),
   };
   return ops;
 }

@@ -58,8 +58,14 @@ void reduce(NodeContext& n) {
   n.out(0, n.cast(n.reduce(n.variant(), n.cast(x, wide), r.axes, r.keepdims), t));
 }
 
+// No position can be told of nothing, unless none is asked for.
 void arg_reduce(NodeContext& n) {
+  sym::Store& s = n.sym();
   const int axis = n.axis_of(n.integer("axis", 0), n.rank(n.in(0)));
+  Expr some = s.le(n.lit(1), n.dim(n.in(0), axis));
+  for (int i = 0; i < n.rank(n.in(0)); ++i)
+    if (i != axis) some = s.logical_or(some, s.eq(n.dim(n.in(0), i), n.lit(0)));
+  n.require(some, "the position of an extreme needs a dim that is not empty", 0, axis);
   n.out(0, n.op(n.variant(), {n.in(0)},
                 {{"axis", int64_t{axis}},
                  {"keepdims", n.integer("keepdims", 1)},
