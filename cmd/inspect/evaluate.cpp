@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "bundle_format/eval.h"
 #include "bundle_format/packing.h"
@@ -88,8 +89,8 @@ Status settle_dims(const fb::Program& program, Evaluation& at) {
     const fb::TensorInfo* input = program.inputs()->Get(i);
     for (uint32_t axis = 0; axis < size_or_zero(input->dims()); ++axis) {
       const fb::Dim* dim = input->dims()->Get(axis);
-      at.input_dims[i][axis] = at.registers[dim->reg()];
-      if (at.input_dims[i][axis] < 0)
+      const int64_t value = at.input_dims[i][axis] = at.registers[dim->reg()];
+      if (at.registers.lost(dim->reg()) || value < 0 || value > kLargestDim)
         return bad(fmt::format("dim '{}' of input {} has no legal value", text_of(dim->text()),
                                quote(text_of(input->name()))));
     }

@@ -30,7 +30,7 @@ std::optional<int64_t> index_outside(const sym::Store& store, const Value& v, st
                                      int64_t extent) {
   const auto outside = [&](std::optional<int64_t> i) { return i && (*i < -extent || *i >= extent); };
   const auto dims = literal_dims(store, v.dims);
-  if (!dims || (!v.constant && !v.elements)) return std::nullopt;
+  if (!dims || (!v.constant && (!v.elements || v.fits.valid()))) return std::nullopt;
   int64_t count = 1;
   for (const int64_t d : *dims) count *= d;
   for (int64_t flat = 0; flat < count; ++flat) {

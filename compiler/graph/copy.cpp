@@ -52,7 +52,10 @@ Result<std::vector<ValueId>> Graph::copy_node(const Graph& old, NodeId n, std::v
     const Value& before = old.values_[node.outputs[i].id];
     Value& now = values_[made->at(i).id];
     now.order = before.order;
-    if (!now.elements) now.elements = before.elements;
+    if (!now.elements) {
+      now.elements = before.elements;
+      now.fits = before.fits;
+    }
     map[node.outputs[i].id] = made->at(i);
   }
   return made;

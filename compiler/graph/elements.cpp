@@ -60,7 +60,7 @@ std::optional<int64_t> small_count(const sym::Store& store, std::span<const sym:
 
 std::optional<ops::Scalar> single_element(const Graph& g, ValueId v) {
   const Value& value = g.value(v);
-  if (small_count(g.sym(), value.dims) != 1) return std::nullopt;
+  if (small_count(g.sym(), value.dims) != 1 || !g.elements_fit(value)) return std::nullopt;
   if (value.elements && value.elements->size() == 1) {
     sym::Expr e = value.elements->front();
     auto literal = g.sym().as_const(e);
@@ -101,7 +101,12 @@ ValueId Graph::add_ints(std::string_view hint, DType dtype, std::vector<sym::Exp
 
 Result<std::vector<sym::Expr>> Graph::elements(ValueId id, std::span<const Origin> origins) {
   Value& v = values_[id.id];
-  if (v.elements) return *v.elements;
+  if (v.elements) {
+    if (v.fits.valid())
+      DLCB_TRY(require(v.fits, "a size must fit the integer type in which the model computes it",
+                       {origins.begin(), origins.end()}));
+    return *v.elements;
+  }
   if (!holds_integers(v.dtype))
     return diag(DiagKind::UnsupportedType, {std::string(name_of(v.dtype))}, location(*this, origins));
   auto count = small_count(*sym_, v.dims);
@@ -115,7 +120,7 @@ Result<std::vector<sym::Expr>> Graph::elements(ValueId id, std::span<const Origi
   }
   std::unordered_set<uint32_t> seen;
   if (v.producer.valid() && comes_from_inputs(id, seen) && read_inputs_of(id, origins) && values_[id.id].elements)
-    return *values_[id.id].elements;
+    return elements(id, origins);
   std::vector<sym::Expr> list;
   for (int64_t i = 0; i < *count; ++i) {
     std::string hint = v.dims.empty() ? v.name : v.name + "[" + std::to_string(i) + "]";
@@ -167,7 +172,7 @@ const std::vector<ops::Element>* Graph::known_elements(ValueId id) {
   } else {
     if (count && !v.elements) v.elements = constant_elements(*sym_, v, *count);
     if (!v.elements) return nullptr;
-    for (sym::Expr e : *v.elements) list.push_back({e});
+    for (sym::Expr e : *v.elements) list.push_back({e, 1, 1, v.fits});
   }
   return &known_.emplace(id.id, std::move(list)).first->second;
 }
@@ -181,8 +186,13 @@ void Graph::derive_elements(ValueId made, const ops::OutputDef& out, std::span<c
   if (!elements) return;
   if (holds_integers(out.dtype)) {
     std::vector<sym::Expr> exprs;
-    for (const ops::Element& e : *elements) exprs.push_back(e.expr);
+    sym::Expr fits = sym_->constant(1);
+    for (const ops::Element& e : *elements) {
+      exprs.push_back(e.expr);
+      if (e.fits.valid()) fits = sym_->logical_and(fits, e.fits);
+    }
     values_[made.id].elements = std::move(exprs);
+    if (!sym_->is_const(fits, 1)) values_[made.id].fits = fits;
   }
   known_.emplace(made.id, *std::move(elements));
 }

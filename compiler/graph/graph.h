@@ -50,6 +50,7 @@ struct Value {
   std::optional<Constant> constant;
   // Small integer or bool tensors (<= kMaxElements, literal dims) whose elements are known as expressions, row-major.
   std::optional<std::vector<sym::Expr>> elements;
+  sym::Expr fits;  // where that is so: see ops::Element; invalid: always
   // Physical order of the dims, outermost first ({0,2,3,1} is NHWC for logical NCHW); empty: row-major.
   std::vector<uint8_t> order;
 };
@@ -145,8 +146,8 @@ class Graph {
   void push_predicate(sym::Expr condition);
   void pop_predicate();
   sym::Expr predicate() const;
-  // Elements of a small integer tensor as expressions; host reads are created where they are not known. Error when the
-  // tensor has no literal size or is too large.
+  // Elements of a small integer tensor as expressions; host reads are created where they are not known. That they are
+  // what the model computes becomes a constraint. Error when the tensor has no literal size or is too large.
   Result<std::vector<sym::Expr>> elements(ValueId value, std::span<const Origin> origins);
 
   const Value& value(ValueId v) const { return values_[v.id]; }
@@ -156,6 +157,7 @@ class Graph {
   uint32_t value_count() const { return static_cast<uint32_t>(values_.size()); }
   uint32_t node_count() const { return static_cast<uint32_t>(nodes_.size()); }  // removed nodes included
   ops::Operand operand(ValueId v) const;
+  bool elements_fit(const Value& v) const { return !v.fits.valid() || facts().proves(v.fits); }
 
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;

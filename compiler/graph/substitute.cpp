@@ -47,6 +47,7 @@ void Graph::substitute(const Map& map) {
   for (Value& v : values_) {
     replace(*sym_, map, v.dims);
     if (v.elements) replace(*sym_, map, *v.elements);
+    replace(*sym_, map, v.fits);
   }
   known_.clear();  // remade from constants and elements when asked for
   for (Node& n : nodes_) {

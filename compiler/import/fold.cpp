@@ -35,8 +35,9 @@ class Folder {
     auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*count) * size_of(value.dtype));
     for (int64_t i = 0; i < *count; ++i) {
       const std::span at(bytes->data() + static_cast<size_t>(i) * size_of(value.dtype), size_of(value.dtype));
-      if (!(value.elements ? store_known((*value.elements)[static_cast<size_t>(i)], value.dtype, at)
-                           : store_computed(value, *dims, i, depth, at)))
+      if (!(value.elements && g_.elements_fit(value)
+                ? store_known((*value.elements)[static_cast<size_t>(i)], value.dtype, at)
+                : store_computed(value, *dims, i, depth, at)))
         return std::nullopt;
     }
     return Constant{*bytes, bytes};

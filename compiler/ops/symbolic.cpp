@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ops/arithmetic.h"
+#include "sym/dim_limit.h"
 #include "sym/scale.h"
 
 namespace dlcb::ops {
@@ -22,13 +23,22 @@ class Evaluator {
   void set(Expr symbol, int64_t v) { env_[symbol.id] = s_.constant(v); }
   void clear(Expr symbol) { env_.erase(symbol.id); }
 
+  Maybe element(Scalar body) {
+    fits_ = path_ = s_.constant(1);
+    Maybe made = run(body);
+    if (!made) return std::nullopt;
+    made->expr = facts_.simplify(made->expr);
+    if (!s_.is_const(fits_, 1)) made->fits = fits_;
+    return made;
+  }
+
+ private:
   Maybe run(Scalar s) {
     const ScalarNode& n = scalars_.node(s);
     const Maybe e = compute(n);
     return e && is_integer(n.dtype) ? fit(n.dtype, e->expr) : e;
   }
 
- private:
   Maybe compute(const ScalarNode& n) {
     switch (n.kind) {
       case ScalarKind::ConstF:
@@ -57,17 +67,34 @@ class Evaluator {
 
   static Maybe integer(Expr e) { return Element{e, 1}; }
 
-  // An integer result in its type. Types of fewer than 32 bits, and u32, wrap around: a size need not fit them. In i32
-  // and i64 models keep sizes that do fit, and wrapping them would hide what is known about them. u64 is as i64 without
-  // negative values, so a difference that may be one is not expressed.
+  // An integer result in its type. Literals wrap around; what else may leave the type is taken to fit it, because
+  // wrapping would hide all that is known of a size. For 64 bits the host program sees to that.
   Maybe fit(DType t, Expr e) {
-    if (t == DType::Bool || t == DType::I32 || t == DType::I64) return integer(e);
-    const sym::Bounds b = facts_.bounds(e);
-    if (t == DType::U64) return b.lo >= 0 ? integer(e) : std::nullopt;
-    const int64_t low = lowest_integer(t), range = int64_t{1} << (8 * size_of(t));
-    if (low <= b.lo && b.hi <= highest_integer(t)) return integer(e);
-    return integer(s_.add(s_.mod(s_.sub(e, s_.constant(low)), s_.constant(range)), s_.constant(low)));
+    if (t == DType::Bool || t == DType::I64) return integer(e);
+    if (const auto c = s_.as_const(e)) {
+      if (t == DType::U64) return *c >= 0 ? integer(e) : std::nullopt;
+      return integer(s_.constant(wrap_to(t, *c)));
+    }
+    const bool above = need(s_.le(s_.constant(lowest_integer(t)), e));
+    const bool below = t == DType::U64 || need(s_.le(e, s_.constant(highest_integer(t))));
+    return above && below ? integer(e) : std::nullopt;
   }
+
+  // The element is right only where the condition holds, if it is needed on the way there at all. False if that is
+  // nowhere.
+  bool need(Expr condition) {
+    if (facts_.proves(condition)) return true;
+    sym::Facts facts = facts_;
+    sym::assume_dim_limit(facts, condition);
+    sym::assume_dim_limit(facts, path_);
+    facts.assume(path_);
+    const sym::Tri known = facts.prove(condition);
+    if (known == sym::Tri::Yes) return true;
+    if (known == sym::Tri::No && s_.is_const(path_, 1)) return false;
+    fits_ = s_.logical_and(fits_, s_.logical_or(s_.logical_not(path_), condition));
+    return true;
+  }
+
   Element number(double v) const { return {s_.constant(1), v}; }
   std::optional<double> as_number(const Element& e) const {
     auto c = s_.as_const(e.expr);
@@ -107,7 +134,10 @@ class Evaluator {
       at = at * *dim + *v;
     }
     if (at >= static_cast<int64_t>(elements->size())) return std::nullopt;
-    return (*elements)[at];
+    Element loaded = (*elements)[at];
+    if (loaded.fits.valid() && !need(loaded.fits)) return std::nullopt;
+    loaded.fits = {};
+    return loaded;
   }
 
   Maybe unary_integer(const ScalarNode& n) {
@@ -300,8 +330,12 @@ class Evaluator {
     Maybe c = run(n.operands[0]);
     if (!c) return std::nullopt;
     if (auto known = s_.as_const(c->expr)) return run(n.operands[*known ? 1 : 2]);
+    const Expr before = path_;
+    path_ = s_.logical_and(before, c->expr);
     Maybe a = run(n.operands[1]);
+    path_ = s_.logical_and(before, s_.logical_not(c->expr));
     Maybe b = a ? run(n.operands[2]) : std::nullopt;
+    path_ = before;
     if (!b) return std::nullopt;
     if (*a == *b) return a;
     if (a->scale == b->scale && a->divisor == b->divisor)
@@ -382,6 +416,7 @@ class Evaluator {
   std::span<const Operand> operands_;
   const std::function<const std::vector<Element>*(ValueId)>& elements_of_;
   std::unordered_map<uint32_t, Expr> env_;
+  Expr fits_, path_;  // of the element under way: see Element; what is known where the walk is
 };
 
 }  // namespace
@@ -404,9 +439,9 @@ std::optional<std::vector<Element>> evaluate_symbolic(
   for (int64_t at = 0; at < size; ++at) {
     int64_t rest = at;
     for (size_t a = dims.size(); a-- > 0; rest /= dims[a]) evaluator.set(output.index[a], rest % dims[a]);
-    Maybe element = evaluator.run(output.body);
+    const Maybe element = evaluator.element(output.body);
     if (!element) return std::nullopt;
-    out.push_back({facts.simplify(element->expr), element->scale, element->divisor});
+    out.push_back(*element);
   }
   return out;
 }

@@ -11,11 +11,14 @@
 namespace dlcb::ops {
 
 // An element that is known: for integers and bools the expression; for floats expression * scale / divisor, where one of
-// both is 1 and the result is rounded to the element's type.
+// both is 1 and the result is rounded to the element's type. Expressions are over unbounded integers: `fits` says where
+// every integer on the way fits the type that the model computes it in, so that the expression is what the model
+// computes; invalid: always.
 struct Element {
   sym::Expr expr;
   double scale = 1;
   int64_t divisor = 1;
+  sym::Expr fits = {};
   friend bool operator==(const Element&, const Element&) = default;
 };
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "graph/contradiction.h"
 #include "shape/integer_set.h"
+#include "sym/dim_limit.h"
 
 namespace dlcb::shape {
 namespace {
@@ -242,6 +243,7 @@ class Guards {
       sym::Facts facts(s_);
       for (sym::Expr other : cases)
         if (other != one) facts.assume(s_.logical_not(other));
+      sym::assume_dim_limit(facts, goal);
       for (sym::Expr g : given) facts.assume(facts.simplify(g));
       if (facts.proves(one)) return true;
     }

@@ -2,6 +2,7 @@
 // and that nothing is written where something else is read or written.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "runtime_stub/src/context.h"
 #include "runtime_stub/src/refusal.h"
 
@@ -43,10 +44,12 @@ Error Context::check_input(const DLTensor& t, uint32_t index, bool need_data) {
             name() + actual + " has " + std::to_string(t.ndim) + " dims, but " + std::to_string(rank) + " are needed"};
   }
   if (rank > 0 && !t.shape) return {DLCB_BAD_ARGUMENT, name() + " has no array for its shape"};
-  for (int32_t d = 0; d < t.ndim; ++d)
-    if (t.shape[d] < 0)
-      return {DLCB_INPUT_REFUSED,
-              name() + " dim " + std::to_string(d) + " is " + std::to_string(t.shape[d]) + ", which is negative"};
+  for (int32_t d = 0; d < t.ndim; ++d) {
+    if (t.shape[d] >= 0 && t.shape[d] <= kLargestDim) continue;
+    return {DLCB_INPUT_REFUSED, name() + " dim " + std::to_string(d) + " is " + std::to_string(t.shape[d]) +
+                                    (t.shape[d] < 0 ? ", which is negative"
+                                                    : ", but at most " + std::to_string(kLargestDim) + " is allowed")};
+  }
   const auto bytes = byte_size(dims_of(t), element_size(info.dtype()));
   if (!bytes) return {DLCB_INPUT_REFUSED, name() + " has the impossible shape " + text_of(dims_of(t))};
   if (!is_compact(t))

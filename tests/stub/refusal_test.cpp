@@ -1,5 +1,6 @@
 // What a call may be refused for, as a table, with the exact sentence that the user sees. Nothing runs when one is
 // given.
+#include "base/limits.h"
 #include "catch.h"
 #include "harness.h"
 
@@ -64,9 +65,13 @@ const Row kRows[] = {
     {[](Call& c) { c.mask.dl.ndim = -1; }, DLCB_INPUT_REFUSED, "input 'mask' has -1 dims, but 2 are needed"},
     {[](Call& c) { c.mask.shape[1] = -8; }, DLCB_INPUT_REFUSED, "input 'mask' dim 1 is -8, which is negative"},
     {[](Call& c) {
-       c.mask.shape = {int64_t{1} << 40, int64_t{1} << 40}, c.mask.dl.shape = c.mask.shape.data();
+       c.mask.shape = {kLargestDim, kLargestDim}, c.mask.dl.shape = c.mask.shape.data();
      },
-     DLCB_INPUT_REFUSED, "input 'mask' has the impossible shape [1099511627776, 1099511627776]"},
+     DLCB_INPUT_REFUSED, "input 'mask' has the impossible shape [2147483647, 2147483647]"},
+    {[](Call& c) {
+       c.mask.shape = {0, kLargestDim + 1}, c.mask.dl.shape = c.mask.shape.data();
+     },
+     DLCB_INPUT_REFUSED, "input 'mask' dim 1 is 2147483648, but at most 2147483647 is allowed"},
     {[](Call& c) { c.mask.shape[0] = 3; }, DLCB_INPUT_REFUSED,
      "input 'mask' dim 0 is 3, but N = 2 is needed; N is dim 0 of input 'ids'"},
     {[](Call& c) { c.image.shape[1] = 15; }, DLCB_INPUT_REFUSED,
