@@ -162,20 +162,16 @@ bool Prover::eliminate(const Poly& p, Expr atom, int depth) {
       slope = s_.add(slope, {.terms = {{*m, t.coef}}});
   }
   Bounds b = bounds(atom);
-  Poly low{.constant = b.lo}, high{.constant = b.hi};
-  bool has_low = b.lo != kMin, has_high = b.hi != kMax;
-  if (s_.node(atom).kind == Kind::Symbol && !has_high) {
+  std::vector<Poly> highs;  // an index is less than its extent, which the goal may hold too, and at most a number
+  if (s_.node(atom).kind == Kind::Symbol) {
     Expr extent = s_.symbols[static_cast<size_t>(s_.node(atom).value)].extent;
-    if (extent.valid()) {
-      high = s_.add(s_.to_poly(extent), {.constant = 1}, -1);
-      has_high = true;
-    }
+    if (extent.valid() && !s_.is_const(extent)) highs.push_back(s_.add(s_.to_poly(extent), {.constant = 1}, -1));
   }
+  if (b.hi != kMax) highs.push_back({.constant = b.hi});
   auto at = [&](const Poly& end) { return prove_nonneg(s_.add(rest, s_.mul(slope, end)), depth - 1); };
   // slope * atom >= slope * end pointwise, whatever slope and rest depend on (law 31).
-  if (has_low && prove_nonneg(slope, depth - 3)) return at(low);
-  if (has_high && prove_nonneg(scaled(slope, -1), depth - 3)) return at(high);
-  return false;
+  if (b.lo != kMin && prove_nonneg(slope, depth - 3)) return at({.constant = b.lo});
+  return !highs.empty() && prove_nonneg(scaled(slope, -1), depth - 3) && std::ranges::any_of(highs, at);
 }
 
 bool Prover::by_cases(const Poly& p, const Term& t, int depth) {

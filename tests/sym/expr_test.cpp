@@ -204,6 +204,15 @@ TEST_CASE("symbols") {
   CHECK_FALSE(s.has_symbol_of(e, SymbolKind::Index));
 }
 
+TEST_CASE("flat indices come apart also where the user bounds the dims") {
+  Store s;
+  const Expr h = s.symbol("H", SymbolKind::Dim, {1, 50}), w = s.symbol("W", SymbolKind::Dim, {1, 1000});
+  const Expr i = s.index("i", h), j = s.index("j", w), flat = s.add(s.mul(i, w), j);
+  CHECK(s.floordiv(flat, w) == i);
+  CHECK(s.mod(flat, w) == j);
+  CHECK(s.is_const(s.lt(flat, s.mul(h, w)), 1));
+}
+
 TEST_CASE("restrict narrows everything built on the symbol") {
   Store s;
   Expr n = s.symbol("N", SymbolKind::Dim), e = s.add(s.mul(n, s.constant(3)), s.constant(1)), i = s.index("i", n);
