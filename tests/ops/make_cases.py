@@ -341,6 +341,28 @@ def pooling():
     pool("avg_pool", "include_dilated", x, [2, 2], [2, 2], [2, 3], [1, 2], [1, 2], 0, 1)
 
 
+def nearest_in_f32():
+    """Sizes and positions as onnxruntime computes them in f32; the reference evaluator computes in f64."""
+    f, one, half = np.float32, np.float32(1), np.float32(0.5)
+    for mode in ("half_pixel", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric"):
+        for n, (length, scale, size) in enumerate([(9, 0.6, None), (30, 0.3, None), (30, 2.1, None), (26, 1.7, None), (7, 1.5, None), (20, None, 6), (7, None, 15)]):
+            scale = f(scale) if scale else f(size) / f(length)
+            i = np.arange(size or int(f(length) * scale), dtype=f)
+            at = i / scale if mode == "asymmetric" else (i + half) / scale - half
+            if mode == "half_pixel_symmetric":
+                offset = f(length) / f(2) * (one - f(len(i)) / (scale * f(length)))
+                at = (np.float64(offset) + (i + 0.5) / np.float64(scale) - 0.5).astype(f)
+            at = np.maximum(at, f(0))
+            beyond = at - np.floor(at) - half
+            picks = {"floor": np.floor(at), "ceil": np.ceil(at), "round_prefer_ceil": np.floor(at) + (beyond >= f(-1e-6)),
+                     "round_prefer_floor": np.floor(at) + (beyond > f(1e-6))}
+            x = np.arange(length, dtype=f)
+            how = {"sizes": E(size)} if size else {"scales": R(float(scale))}
+            for rounding, pick in picks.items():
+                case("resize", "resize", [x], np.minimum(pick, length - 1).astype(f), f"f32_{mode}_{rounding}_{n}", mode="nearest", nearest_mode=rounding,
+                     coordinate_transformation_mode=mode, **how)
+
+
 def resize():
     f = "resize"
     x = f32(1, 1, 4, 3)
@@ -356,6 +378,7 @@ def resize():
             s = np.array([1, 1, *scales], np.float32)
             y = onnx_ref("Resize", [x, None, s], mode="nearest", nearest_mode=nm, coordinate_transformation_mode="asymmetric")
             case(f, "resize", [x], y, f"{nm}_{scales[0]}", mode="nearest", nearest_mode=nm, coordinate_transformation_mode="asymmetric", scales=R(*[float(v) for v in s]))
+    nearest_in_f32()
     s = np.array([1, 1, 0.8, 0.8], np.float32)
     y = onnx_ref("Resize", [x, None, s], mode="cubic", exclude_outside=1, cubic_coeff_a=-0.5)
     case(f, "resize", [x], y, "exclude", tol=1e-5, mode="cubic", exclude_outside=1, cubic_coeff_a=-0.5, scales=R(*[float(v) for v in s]))

@@ -1,12 +1,18 @@
 // Resize (ONNX). Each output position stands for a rational position A / B in the input, with A and B integer
 // expressions: the scale is out / in when sizes are given, else the fraction that the float scale was rounded from. So
 // neighbours are exact integer coordinates and only the weights are floats, whatever is symbolic.
+//
+// Interpolation is continuous in the position, so nothing is lost by that. `nearest` jumps: there onnxruntime's
+// position is computed in f32, from a scale in f32, and rounding decides which element is read. Where the scale is a
+// small binary fraction (2, 1.5, 0.25) both are the same, for the quotient's distance from the next jump is more than
+// it is rounded by; where it is not, the coordinate is that f32 computation.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "ops/define.h"
 #include "ops/table/table.h"
+#include "sym/scale.h"
 
 namespace dlcb::ops {
 namespace {
@@ -32,9 +38,17 @@ Fraction fraction_of(double v) {
 }
 
 struct AxisMap {
-  bool same = false;  // the coordinate is the output index itself
-  Expr a, b;          // position a / b, b > 0
+  bool same = false;   // the coordinate is the output index itself
+  bool exact = false;  // a / b rounds as the f32 computation does
+  Expr a, b;           // position a / b, b > 0
   Expr in, out, index;
+  Scalar scale;  // in f32
+};
+
+struct Scale {
+  Expr num, den;  // out / in as a fraction
+  std::optional<float> given;
+  bool exact = false;  // num / den is a small binary fraction and the very scale
 };
 
 class Resize {
@@ -82,19 +96,15 @@ class Resize {
       return ctx_.fail(DiagKind::BadAttribute, {"roi", "must have two numbers per axis"});
     for (size_t a = 0; a < rank; ++a) {
       const Expr in = ctx_.dims(0)[a];
-      Fraction f;
       if (scales.size() == rank) {
         if (!(scales[a] > 0) || scales[a] > 1e6)
           return ctx_.fail(DiagKind::BadAttribute, {"scales", "must be positive"});
-        f = fraction_of(scales[a]);
-        scales_.push_back({s_.constant(f.num), s_.constant(f.den)});
-      }
-      if (!given.empty()) {
-        dims_.push_back(given[a]);
-        if (scales_.size() <= a) scales_.push_back({given[a], in});
+        scales_.push_back(given_scale(static_cast<float>(scales[a])));
       } else {
-        dims_.push_back(ctx_.simplify(s_.floordiv(s_.mul(in, s_.constant(f.num)), s_.constant(f.den))));
+        scales_.push_back(ratio(given[a], in));
       }
+      // The size is what a model's own arithmetic on sizes gives: the floor of a product in f32.
+      dims_.push_back(given.empty() ? ctx_.simplify(s_.floor_scale(in, *scales_[a].given)) : given[a]);
       ctx_.require(s_.le(ctx_.constant(0), dims_[a]), "a size must not be negative", 0, static_cast<int>(a));
       if (!given.empty() && dims_[a] != in)
         ctx_.require(s_.logical_or(s_.lt(ctx_.constant(0), in), s_.eq(dims_[a], ctx_.constant(0))),
@@ -103,13 +113,38 @@ class Resize {
     return ok();
   }
 
+  Scale given_scale(float scale) {
+    const Fraction f = fraction_of(scale);
+    const bool exact = sym::small_fraction(scale) && (transform_ != "half_pixel_symmetric" || f.den == 1);
+    return {s_.constant(f.num), s_.constant(f.den), scale, exact};
+  }
+
+  // out / in, as a number where it is one for every size that has elements: k or, a power of two, 1/k.
+  Scale ratio(Expr out, Expr in) {
+    sym::Facts some = ctx_.facts();
+    some.assume(s_.le(ctx_.constant(1), in));
+    some.assume(s_.le(ctx_.constant(1), out));
+    const auto times = [&](Expr large, Expr small) -> std::optional<int64_t> {
+      const auto k = s_.as_const(some.simplify(s_.floordiv(large, small)));
+      if (!k || *k < 1 || *k >= 64 || !some.equal(large, s_.mul(small, s_.constant(*k)))) return std::nullopt;
+      return k;
+    };
+    if (const auto up = times(out, in)) return {s_.constant(*up), ctx_.constant(1), std::nullopt, true};
+    const auto down = times(in, out);
+    if (down && (*down & (*down - 1)) == 0) return {ctx_.constant(1), s_.constant(*down), std::nullopt, true};
+    return {out, in, std::nullopt, false};
+  }
+
   Expr twice(Expr e) { return s_.mul(e, ctx_.constant(2)); }
   Expr less_one(Expr e) { return s_.sub(e, ctx_.constant(1)); }
 
   AxisMap map(int a) {
     AxisMap m;
     m.in = ctx_.dims(0)[a], m.out = dims_[a], m.index = index_[a];
-    const auto [num, den] = scales_[a];
+    const Expr num = scales_[a].num, den = scales_[a].den;
+    m.exact = scales_[a].exact || transform_ == "align_corners" || transform_ == "tf_crop_and_resize";
+    m.scale = scales_[a].given ? ctx_.scalars.constant_f(DType::F32, *scales_[a].given)
+                               : quotient(whole(DType::F32, m.out), whole(DType::F32, m.in));
     const Expr i = index_[a], odd = s_.add(twice(i), ctx_.constant(1)), one = ctx_.constant(1), zero = ctx_.constant(0);
     const bool unscaled = ctx_.facts().equal(num, den) && ctx_.facts().equal(m.in, m.out);
     if (unscaled && transform_ != "tf_crop_and_resize" && transform_ != "tf_half_pixel_for_nn") {
@@ -166,7 +201,47 @@ class Resize {
     return ctx_.proves(s_.lt(e, dim)) ? e : s_.min(e, less_one(dim));
   }
 
+  Scalar whole(DType t, Expr e) { return ctx_.scalars.cast(t, ctx_.scalars.index(DType::I64, e)); }
+  Scalar quotient(Scalar x, Scalar y) { return ctx_.scalars.binary(Fn::DivExact, x, y); }
+
+  // The position in the input as onnxruntime computes it, operation by operation.
+  Scalar position(const AxisMap& m) {
+    ScalarStore& s = ctx_.scalars;
+    const auto f32 = [&](double v) { return s.constant_f(DType::F32, v); };
+    const Scalar i = whole(DType::F32, m.index);
+    if (transform_ == "asymmetric") return quotient(i, m.scale);
+    if (transform_ == "half_pixel_symmetric") {
+      const Scalar in = whole(DType::F32, m.in), half = s.constant_f(DType::F64, 0.5);
+      const Scalar covered = quotient(whole(DType::F32, m.out), mul(m.scale, in));
+      const Scalar offset = mul(quotient(in, f32(2)), sub(f32(1), covered));
+      const Scalar along = quotient(add(whole(DType::F64, m.index), half), s.cast(DType::F64, m.scale));
+      return s.cast(DType::F32, sub(add(s.cast(DType::F64, offset), along), half));
+    }
+    const Scalar centre = quotient(add(i, f32(0.5)), m.scale);
+    if (transform_ == "tf_half_pixel_for_nn") return centre;
+    const Scalar at = sub(centre, f32(0.5));
+    if (transform_ == "half_pixel") return at;
+    return s.select(s.index(DType::Bool, s_.le(m.out, ctx_.constant(1))), f32(0), at);
+  }
+
+  Expr nearest_of_f32(const AxisMap& m) {
+    ScalarStore& s = ctx_.scalars;
+    const Scalar x = s.binary(Fn::Max, position(m), s.constant_f(DType::F32, 0)), low = s.unary(Fn::Floor, x);
+    Scalar at = low;
+    if (rounding_ == "ceil") at = s.unary(Fn::Ceil, x);
+    if (rounding_.starts_with("round")) {
+      // onnxruntime takes what is this near to a half for one.
+      constexpr double kNear = 1e-6;
+      const Scalar beyond = sub(sub(x, low), s.constant_f(DType::F32, 0.5));
+      const Scalar up = rounding_ == "round_prefer_ceil" ? s.binary(Fn::Le, s.constant_f(DType::F32, -kNear), beyond)
+                                                         : s.binary(Fn::Lt, s.constant_f(DType::F32, kNear), beyond);
+      at = s.select(up, add(low, s.constant_f(DType::F32, 1)), low);
+    }
+    return s.as_coordinate(s.cast(DType::I32, at), {0, sym::kMax});
+  }
+
   Expr nearest(const AxisMap& m) {
+    if (!m.exact) return nearest_of_f32(m);
     if (rounding_ == "floor") return s_.floordiv(m.a, m.b);
     if (rounding_ == "ceil") return s_.neg(s_.floordiv(s_.neg(m.a), m.b));
     if (rounding_ == "round_prefer_ceil") return s_.floordiv(s_.add(twice(m.a), m.b), twice(m.b));
@@ -229,7 +304,7 @@ class Resize {
   std::string mode_, transform_, rounding_;
   DType work_ = DType::F32;
   std::vector<Expr> dims_, index_;
-  std::vector<std::pair<Expr, Expr>> scales_;  // out / in as a fraction
+  std::vector<Scale> scales_;
   std::vector<AxisMap> axes_;
 };
 
@@ -245,14 +320,16 @@ std::span<const OpDef> resize_ops() {
                  {"coordinate_transformation_mode", "string?", "as in ONNX, all seven", "half_pixel"},
                  {"nearest_mode", "string?", "round_prefer_floor, round_prefer_ceil, floor or ceil",
                   "round_prefer_floor"},
-                 {"sizes", "exprs?", "per axis; absent: floor(dim * scale)"},
+                 {"sizes", "exprs?", "per axis; absent: floor(dim * scale), the product in f32"},
                  {"scales", "floats?", "per axis; absent: size / dim"},
                  {"cubic_coeff_a", "float?", "", "-0.75"},
                  {"exclude_outside", "int?", "1: cubic taps outside weigh 0", "0"},
                  {"roi", "floats?", "starts, then ends; for tf_crop_and_resize"},
                  {"extrapolation_value", "float?", "outside the crop", "0"}},
        .build = build_resize,
-       .doc = "Samples every axis at scaled positions (ONNX Resize without antialias)."},
+       .doc = "Samples every axis at scaled positions (ONNX Resize without antialias). Positions are exact fractions; "
+              "those of "
+              "`nearest` are computed in f32, as onnxruntime does, where the scale is no small binary fraction."},
   };
   return ops;
 }

@@ -31,17 +31,17 @@ std::vector<int> listed_axes(NodeContext& n, size_t count) {
 // One scale for all listed axes, so that none gets larger (or smaller) than its size. Positions follow that scale and
 // not the rounded sizes.
 void keep_aspect_ratio(NodeContext& n, const std::vector<int>& axes, Exprs& sizes, bool not_larger, ops::Attrs& attrs) {
-  double scale = 0;
+  float scale = 0;  // and the sizes in f32, as onnxruntime computes them
   for (const int axis : axes) {
     const auto size = n.literal(sizes[static_cast<size_t>(axis)]), in = n.literal(n.dim(n.in(0), axis));
     if (!size || !in || *in == 0) n.unsupported("keep_aspect_ratio_policy with sizes that are not constant");
-    const double s = static_cast<double>(*size) / static_cast<double>(*in);
+    const float s = static_cast<float>(*size) / static_cast<float>(*in);
     scale = scale == 0 ? s : not_larger ? std::min(scale, s) : std::max(scale, s);
   }
   std::vector<double> scales(sizes.size(), 1);
   for (const int axis : axes) {
-    const auto in = static_cast<double>(*n.literal(n.dim(n.in(0), axis)));
-    sizes[static_cast<size_t>(axis)] = n.lit(static_cast<int64_t>(std::floor(scale * in + 0.5)));
+    const auto in = static_cast<float>(*n.literal(n.dim(n.in(0), axis)));
+    sizes[static_cast<size_t>(axis)] = n.lit(static_cast<int64_t>(std::round(scale * in)));
     scales[static_cast<size_t>(axis)] = scale;
   }
   attrs.set("scales", scales);
