@@ -194,7 +194,10 @@ Status compile_pass(PipelineState& s) {
   DLCB_ASSIGN(s.modules, cuda::compile_modules(s.layout, {s.targets, s.options.threads, &cache}));
   plan::set_entry_facts(*s.plan.program, s.modules.entries);
   s.summary.cached_modules = s.modules.cached;
-  if (s.modules.unkept > 0) s.summary.notes.push_back("compiled kernels cannot be kept in " + quote(cache.folder()));
+  // A default folder that is not there to be written is nobody's wish; one that was named is.
+  if (s.modules.unkept > 0)
+    (s.options.cache_dir.empty() ? s.summary.notes : s.summary.warnings)
+        .push_back("compiled kernels cannot be kept in " + quote(cache.folder()));
   return ok();
 }
 

@@ -52,8 +52,9 @@ struct CompileSummary {
   std::vector<std::string>
       guards;                      // "(H + 31)//32*2 == (H + 15)//16, from Add '/fpn/add'": what is checked at run time
   std::vector<std::string> notes;  // worth telling, not errors
-  std::vector<std::string> targets;  // "sm_90", ...
-  std::vector<StageTime> stages;     // in order
+  std::vector<std::string> warnings;  // something that was asked for was not done; the bundle is sound
+  std::vector<std::string> targets;   // "sm_90", ...
+  std::vector<StageTime> stages;      // in order
   double total_seconds = 0;
   int nodes = 0;           // operators of the imported model
   int kernels = 0;         // launches of generated code in the launch order

@@ -12,7 +12,7 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
   CompileOptions& o = flags.options;
   app.add_option("MODEL", o.model_path, "the ONNX model (with --start-at: textual IR)");
   app.add_option("-o,--output", o.output_path, "the bundle to write");
-  add_repeated(
+  auto* input = add_repeated(
       app, "--input", o.inputs,
       "NAME:DTYPE[DIMS], declares or overrides an input; DIMS are numbers, names (the same name is the same dim) "
       "or NAME=MIN..MAX; DTYPE may be left out; may be repeated");
@@ -20,7 +20,8 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("-j,--threads", o.threads, "threads to use (default: one for each core)")->check(CLI::Range(1, 1024));
-  auto* cache = app.add_option("--cache-dir", o.cache_dir, "where compiled kernels are kept (default: ~/.cache/dlcb)");
+  auto* cache = app.add_option("--cache-dir", o.cache_dir,
+                               "where compiled kernels are kept (default: ~/.cache/dlcb); a warning if they cannot be");
   app.add_flag("--no-cache", flags.no_cache, "neither read nor write the cache")->excludes(cache);
   app.add_flag("--tf32-matmul", o.tf32_matmul, "let fp32 matrix multiplications use TF32");
   app.add_flag("--stand-ins", o.stand_ins,
@@ -39,7 +40,9 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
   app.add_flag("--print-after-all", o.print_after_all, "print it after every pass")->group(group);
   app.add_option("--stop-after", o.stop_after, "stop after this pass; no bundle is written, also with -o")
       ->group(group);
-  app.add_option("--start-at", o.start_at, "read MODEL as the text form before this pass")->group(group);
+  app.add_option("--start-at", o.start_at, "read MODEL as the text form before this pass")
+      ->excludes(input)  // the text declares its inputs
+      ->group(group);
   app.add_flag("--verify-each", o.verify_each, "verify after every pass")->group(group);
   app.add_flag("--trace-rewrites", flags.trace_rewrites, "print every change to the graph to standard error")
       ->group(group);

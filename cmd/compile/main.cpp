@@ -28,6 +28,7 @@ ExitCode run(CompileFlags& flags, const Reporter& reporter) {
   auto summary = compile(flags.options);
   progress.done();
   if (!summary) return reporter.error(summary.error());
+  for (const std::string& warning : summary->warnings) reporter.warning(warning);
   if (!flags.quiet)
     for (const std::string& note : summary->notes) reporter.note(note);
   if (flags.json) {

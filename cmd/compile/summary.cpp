@@ -58,13 +58,14 @@ std::string summary_json(const CompileSummary& s, const CompileOptions& options)
   for (const StageTime& stage : s.stages)
     stages.push_back(fmt::format(R"({{"name":{},"seconds":{:.6f}}})", json_quote(stage.name), stage.seconds));
   return fmt::format(
-      R"({{"output":{},"inputs":{},"outputs":{},"guards":{},"notes":{},"targets":{},"nodes":{},"kernels":{},)"
+      R"({{"output":{},"inputs":{},"outputs":{},"guards":{},"notes":{},"warnings":{},"targets":{},"nodes":{},"kernels":{},)"
       R"("entry_points":{},"library_calls":{},"modules":{},"cached_modules":{},"weight_bytes":{},"code_bytes":{},)"
       R"("bundle_bytes":{},"stages":[{}],"total_seconds":{:.6f}}})"
       "\n",
       json_quote(options.output_path), json_list(s.inputs), json_list(s.outputs), json_list(s.guards),
-      json_list(s.notes), json_list(s.targets), s.nodes, s.kernels, s.entry_points, s.library_calls, s.modules,
-      s.cached_modules, s.weight_bytes, s.code_bytes, s.bundle_bytes, join(stages, ","), s.total_seconds);
+      json_list(s.notes), json_list(s.warnings), json_list(s.targets), s.nodes, s.kernels, s.entry_points,
+      s.library_calls, s.modules, s.cached_modules, s.weight_bytes, s.code_bytes, s.bundle_bytes, join(stages, ","),
+      s.total_seconds);
 }
 
 }  // namespace dlcb::cmd

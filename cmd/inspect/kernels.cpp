@@ -1,9 +1,11 @@
-// Every compiled entry point: what it costs and which operators it computes.
+// Every compiled entry point: what it costs and which operators it computes; and the source of one.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "bundle_format/verify.h"
+#include "cmd/common/program.h"
 #include "cmd/inspect/names.h"
 #include "cmd/inspect/view.h"
 
@@ -73,5 +75,22 @@ std::string kernels_text(const Json& view) {
   }
   return text;
 }
+
+Result<Json> source_view(const bundle::Bundle& bundle, const std::string& kernel) {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < bundle::size_or_zero(bundle.program().entries()); ++i) {
+    const fb::Entry* entry = bundle.program().entries()->Get(i);
+    names.push_back(text_of(entry->name()));
+    if (names.back() != kernel) continue;
+    const auto source = bundle.source(entry->module_());
+    if (source.empty()) return usage("this bundle was made without sources (--strip)");
+    return Json{{"kernel", kernel},
+                {"module", entry->module_()},
+                {"source", std::string(reinterpret_cast<const char*>(source.data()), source.size())}};
+  }
+  return unknown_name("kernel", kernel, names);
+}
+
+std::string source_text(const Json& view) { return view["source"].get<std::string>(); }
 
 }  // namespace dlcb::cmd

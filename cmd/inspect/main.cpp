@@ -19,23 +19,9 @@ struct Flags {
   bool json = false;
 };
 
-Status print_source(const bundle::Bundle& bundle, const std::string& name) {
-  std::vector<std::string> names;
-  if (const auto* entries = bundle.program().entries()) {
-    for (const fb::Entry* entry : *entries) {
-      names.push_back(text_of(entry->name()));
-      if (names.back() != name) continue;
-      auto source = bundle.source(entry->module_());
-      if (source.empty()) return usage("this bundle was made without sources (--strip)");
-      print({reinterpret_cast<const char*>(source.data()), source.size()});
-      return ok();
-    }
-  }
-  return unknown_name("kernel", name, names);
-}
-
 // The views asked for, in the order of --help; the summary if none is.
-Json chosen_views(const bundle::Bundle& bundle, const Flags& flags, const Evaluation* at, std::string& text) {
+Json chosen_views(const bundle::Bundle& bundle, const Flags& flags, const Json& source, const Evaluation* at,
+                  std::string& text) {
   Json all = Json::object();
   auto add = [&](bool wanted, const char* name, auto make, auto render) {
     if (!wanted) return;
@@ -56,6 +42,8 @@ Json chosen_views(const bundle::Bundle& bundle, const Flags& flags, const Evalua
   add(
       flags.memory, "memory", [&] { return memory_view(bundle, at); }, memory_text);
   add(
+      !source.is_null(), "source", [&] { return source; }, source_text);
+  add(
       at != nullptr && all.empty(), "eval", [&] { return evaluation_view(bundle, *at); }, evaluation_text);
   add(
       all.empty(), "summary", [&] { return summary_view(bundle, flags.path); }, summary_text);
@@ -75,9 +63,11 @@ ExitCode run(Flags& flags, const Reporter& reporter) {
   std::shared_ptr<bundle::Bundle> opened;
   if (bundle::Error error = bundle::Bundle::open(flags.path, &opened))
     return reporter.error(bundle_refused(flags.path, error));
+  Json source;
   if (!flags.source.empty()) {
-    auto printed = print_source(*opened, flags.source);
-    return printed ? ExitCode::Ok : reporter.error(printed.error());
+    auto found = source_view(*opened, flags.source);
+    if (!found) return reporter.error(found.error());
+    source = *std::move(found);
   }
   std::optional<Evaluation> at;
   if (flags.bindings) {
@@ -86,22 +76,26 @@ ExitCode run(Flags& flags, const Reporter& reporter) {
     at = *std::move(evaluation);
   }
   std::string text;
-  Json json = chosen_views(*opened, flags, at ? &*at : nullptr, text);
+  Json json = chosen_views(*opened, flags, source, at ? &*at : nullptr, text);
   print(flags.json ? json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
   return at && at->failed ? ExitCode::RefusedInput : ExitCode::Ok;
 }
 
 void define(CLI::App& app, Flags& flags) {
   app.add_option("BUNDLE", flags.path, "the .dlcb file");
-  app.add_flag("--dims", flags.dims, "every named dim and where it comes from");
-  app.add_flag("--guards", flags.guards, "what is checked, why, and which operators need it");
-  app.add_flag("--kernels", flags.kernels, "registers, shared memory, stack, instructions and calls of each kernel");
-  app.add_flag("--host", flags.host, "the host program");
-  app.add_flag("--thunks", flags.thunks, "the launch order");
-  app.add_flag("--memory", flags.memory, "buffers and their lives");
-  app.add_option("--eval", flags.bindings, "NAME=VALUE,...: values of the dims; alone it shows what would run");
-  app.add_option("--source", flags.source, "print the CUDA C++ source that holds this kernel");
-  app.add_flag("--manifest", flags.manifest, "print the manifest as stored, of any format version");
+  CLI::Option* const views[] = {
+      app.add_flag("--dims", flags.dims, "every named dim and where it comes from"),
+      app.add_flag("--guards", flags.guards, "what is checked, why, and which operators need it"),
+      app.add_flag("--kernels", flags.kernels,
+                   "registers, shared memory, stack, instructions and calls of each kernel"),
+      app.add_flag("--host", flags.host, "the host program"),
+      app.add_flag("--thunks", flags.thunks, "the launch order"),
+      app.add_flag("--memory", flags.memory, "buffers and their lives"),
+      app.add_option("--eval", flags.bindings, "NAME=VALUE,...: values of the dims; alone it shows what would run"),
+      app.add_option("--source", flags.source, "the CUDA C++ source that holds this kernel")};
+  auto* manifest =
+      app.add_flag("--manifest", flags.manifest, "print the manifest (JSON) as stored, of any format version");
+  for (CLI::Option* view : views) manifest->excludes(view);
   app.add_flag("--json", flags.json, "print the same as JSON");
 }
 

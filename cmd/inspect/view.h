@@ -33,6 +33,7 @@ Json summary_view(const bundle::Bundle& bundle, const std::string& path);
 Json dims_view(const bundle::Bundle& bundle);
 Json guards_view(const bundle::Bundle& bundle);
 Json kernels_view(const bundle::Bundle& bundle);
+Result<Json> source_view(const bundle::Bundle& bundle, const std::string& kernel);
 Json host_view(const bundle::Bundle& bundle);
 Json thunks_view(const bundle::Bundle& bundle, const Evaluation* at);  // `at` may be null in these two
 Json memory_view(const bundle::Bundle& bundle, const Evaluation* at);
@@ -42,6 +43,7 @@ std::string summary_text(const Json& view);
 std::string dims_text(const Json& view);
 std::string guards_text(const Json& view);
 std::string kernels_text(const Json& view);
+std::string source_text(const Json& view);
 std::string host_text(const Json& view);
 std::string thunks_text(const Json& view);
 std::string memory_text(const Json& view);

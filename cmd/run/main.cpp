@@ -80,13 +80,27 @@ Status check_tolerance(const Tolerance& tolerance) {
   return ok();
 }
 
+// A flag that says nothing to the simulator; empty if there is none. It computes in full precision, as --tf32 off asks.
+std::string idle_flag(const SessionOptions& o) {
+  if (o.device_index) return "--device-index";
+  return o.tf32 == "on" ? "--tf32 on" : "";
+}
+
+Status check_flags(const Flags& flags) {
+  if (flags.path.empty()) return usage("no bundle given; try dlcb-run --help");
+  DLCB_TRY(check_tolerance(flags.tolerance));
+  const std::string idle = flags.session.device == "sim" ? idle_flag(flags.session) : "";
+  return idle.empty() ? ok() : usage(idle + " does nothing with --device sim");
+}
+
 ExitCode run(Flags& flags, const Reporter& reporter) {
-  if (flags.path.empty()) return reporter.error(usage("no bundle given; try dlcb-run --help"));
-  if (auto sound = check_tolerance(flags.tolerance); !sound) return reporter.error(sound.error());
+  if (auto sound = check_flags(flags); !sound) return reporter.error(sound.error());
   std::string note;
   auto session = Session::open(flags.path, flags.session, &note);
   if (!session) return reporter.error(session.error());
   if (!note.empty() && !flags.quiet) reporter.note(note);
+  if (const std::string idle = idle_flag(flags.session); !note.empty() && !idle.empty())
+    reporter.warning(idle + " does nothing in the simulator");
   const std::vector<Port>& ports = (*session)->outputs();
 
   auto inputs = gather_inputs((*session)->inputs(), flags.inputs, flags.test_data);
@@ -124,8 +138,9 @@ void define(CLI::App& app, Flags& flags) {
   app.add_option("--rtol", flags.tolerance.rtol, "relative tolerance of each element")->capture_default_str();
   app.add_option("--atol", flags.tolerance.atol, "absolute tolerance of each element")->capture_default_str();
   app.add_option("--rel-norm", flags.tolerance.rel_norm, "compare by the relative L2 norm of the difference instead");
-  app.add_option("--output", flags.output_folder, "write every output into this folder");
+  auto* output = app.add_option("--output", flags.output_folder, "write every output into this folder");
   app.add_option("--output-format", flags.output_format, "npy or pb")
+      ->needs(output)
       ->check(CLI::IsMember({"npy", "pb"}))
       ->capture_default_str();
   app.add_option("--device", flags.session.device, "cuda, sim, or auto: cuda where it can be used, else sim")
@@ -137,8 +152,9 @@ void define(CLI::App& app, Flags& flags) {
   app.add_flag("--no-libraries", flags.session.no_libraries,
                "run generated kernels in place of cuBLASLt and cuDNN (needs dlcbc --stand-ins)");
   app.add_option("--sim-cache-dir", flags.session.sim_cache_dir, "where the simulator keeps compiled kernels");
-  app.add_option("--bench", flags.bench, "also time this many calls")->check(CLI::Range(1, 100000000));
+  auto* bench = app.add_option("--bench", flags.bench, "also time this many calls")->check(CLI::Range(1, 100000000));
   app.add_option("--warm-up", flags.warm_up, "calls before timing")
+      ->needs(bench)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--json", flags.json, "print the report as JSON");

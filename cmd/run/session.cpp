@@ -99,7 +99,7 @@ Status Session::load(const std::string& path, const SessionOptions& options, boo
   dlcb_options stub_options;
   dlcb_options_init(&stub_options);
   stub_options.device = on_cuda ? DLCB_CUDA : DLCB_SIM;
-  stub_options.device_index = options.device_index;
+  stub_options.device_index = options.device_index.value_or(0);
   if (options.tf32 != "compiled")
     stub_options.allow_tf32_conv = stub_options.allow_tf32_matmul = options.tf32 == "on" ? 1 : 0;
   if (!options.sim_cache_dir.empty()) stub_options.sim_cache_dir = options.sim_cache_dir.c_str();
@@ -111,7 +111,7 @@ Status Session::load(const std::string& path, const SessionOptions& options, boo
   load_seconds_ = since(start);
   device_ = on_cuda ? "cuda" : "sim";
   if (!on_cuda) return ok();
-  DLCB_ASSIGN(cuda_, CudaMemory::open(options.device_index));
+  DLCB_ASSIGN(cuda_, CudaMemory::open(stub_options.device_index));
   return ok();
 }
 

@@ -19,7 +19,7 @@ class CudaMemory;
 
 struct SessionOptions {
   std::string device = "auto";  // "cuda", "sim", or "auto": cuda if it can be opened, else sim
-  int device_index = 0;
+  std::optional<int> device_index;  // the first GPU
   std::string tf32 = "compiled";  // "on", "off", or as the bundle was compiled
   std::string sim_cache_dir;
   bool no_libraries = false;  // the bundle's stand-in kernels run in place of cuBLASLt and cuDNN

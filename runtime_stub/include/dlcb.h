@@ -22,7 +22,7 @@ typedef struct dlcb_context dlcb_context;
 
 typedef enum dlcb_status {
   DLCB_OK = 0,
-  DLCB_BAD_ARGUMENT = 1,    // null pointer, wrong count, a file that cannot be opened, memory that cannot be used
+  DLCB_BAD_ARGUMENT = 1,    // null pointer, wrong count, a file, folder, memory or option that cannot be used
   DLCB_BAD_BUNDLE = 2,      // not a bundle, damaged
   DLCB_BAD_VERSION = 3,     // written by another format version
   DLCB_NO_TARGET = 4,       // no code for this device

@@ -61,11 +61,11 @@ rt::Error prepare_folder(std::string& folder) {
   if (folder.empty()) folder = default_folder();
   std::error_code ec;
   fs::create_directories(folder, ec);
-  if (ec) return {DLCB_DEVICE_ERROR, "cannot create the simulator's cache folder " + folder + ": " + ec.message()};
+  if (ec) return {DLCB_BAD_ARGUMENT, "cannot create the simulator's cache folder " + folder + ": " + ec.message()};
   // Code is loaded from here: refuse a folder that somebody else may have filled.
   struct stat info;
   if (stat(folder.c_str(), &info) != 0 || (info.st_uid != getuid() && info.st_uid != 0) || (info.st_mode & S_IWOTH))
-    return {DLCB_DEVICE_ERROR, "the simulator's cache folder " + folder + " can be written by other users"};
+    return {DLCB_BAD_ARGUMENT, "the simulator's cache folder " + folder + " can be written by other users"};
   return {};
 }
 
@@ -78,12 +78,12 @@ rt::Error build(const HostCompiler& compiler, std::string_view text, const std::
   {
     std::ofstream out(source, std::ios::binary);
     out << kSimPrelude << "#line 1 \"module\"\n" << text;
-    if (!out.flush()) error = {DLCB_DEVICE_ERROR, "cannot write " + source};
+    if (!out.flush()) error = {DLCB_BAD_ARGUMENT, "cannot write " + source};
   }
   if (!error) error = compiler.compile(source, object);
-  if (!error && !append_footer(object)) error = {DLCB_DEVICE_ERROR, "cannot write " + object};
+  if (!error && !append_footer(object)) error = {DLCB_BAD_ARGUMENT, "cannot write " + object};
   if (!error && std::rename(object.c_str(), path.c_str()) != 0)
-    error = {DLCB_DEVICE_ERROR, "cannot rename " + object + " to " + path};
+    error = {DLCB_BAD_ARGUMENT, "cannot rename " + object + " to " + path};
   unlink(source.c_str());
   unlink(object.c_str());
   return error;

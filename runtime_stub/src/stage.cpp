@@ -222,7 +222,7 @@ class Resolver {
   Error add_fallback(Call& call, const fb::Launch* fallback, uint32_t region, bool empty) {
     const bool forced = !model_.options().use_libraries;
     if (forced && !fallback)
-      return {DLCB_MISSING_LIBRARY,
+      return {DLCB_BAD_ARGUMENT,
               model_.region_text(region) + " is a library call without a stand-in; dlcbc --stand-ins makes one"};
     if (!fallback) return {};
     std::optional<LaunchCall> launch_call;

@@ -76,6 +76,18 @@ TEST_CASE("a library call shows its scale and what is added") {
   CHECK(contains(text, "%1 = 0.5 * %0 x %2 + %2 + %3 t; batch 3"));
 }
 
+TEST_CASE("a kernel's source is a view like others; unknown kernels get the closest name") {
+  Sample sample;
+  const auto view = source_view(sample.bundle(), "k1");
+  REQUIRE(view);
+  CHECK((*view)["kernel"] == "k1");
+  CHECK_FALSE(source_text(*view).empty());
+  CHECK(source_text(*view) == (*view)["source"]);
+  const auto unknown = source_view(sample.bundle(), "k2");
+  REQUIRE_FALSE(unknown);
+  CHECK(contains(message(unknown.error()), "unknown kernel 'k2' (did you mean 'k"));
+}
+
 TEST_CASE("--eval resolves shapes and memory") {
   Sample sample;
   auto at = evaluate(sample.bundle().program(), "N=4");
