@@ -121,6 +121,31 @@ TEST_CASE("Reshape: 0 copies, allowzero does not, -1 survives an empty batch") {
   CHECK(Imported(zero).output() == "f32[4, 0]");
 }
 
+TEST_CASE("a size that is 0 when the model runs means the operand's dim to ONNX") {
+  // x, whose dims are the names in `from`, as the sizes of the names in `to`; the guards.
+  const auto guards = [](std::vector<TestDim> from, std::vector<std::string> to, int allow_zero = 0) {
+    GraphBuilder g;
+    g.input("x", std::move(from)).input("sizes", {"N", "H", "C"});
+    g.node("Shape", {"sizes"}, {"all"}).initializer(ints("-1", {-1}));
+    g.node("Split", {"all"}, {"N", "H", "C"}, {attr("num_outputs", 3)});
+    g.node("Concat", std::move(to), {"shape"}, {attr("axis", 0)});
+    g.node("Reshape", {"x", "shape"}, {"y"}, {attr("allowzero", allow_zero)}).output("y");
+    Imported m(g);
+    std::string text;
+    for (const graph::Constraint& c : m.graph().constraints)
+      if (c.why.find("allowzero") != std::string::npos)
+        text += (text.empty() ? "" : "; ") + sym::print(m.sym, c.condition);
+    return text;
+  };
+  CHECK(guards({"N", 4, 4}, {"N", "-1"}).empty());  // no difference
+  CHECK(guards({"N", "H", "C"}, {"N", "H", "C"}).empty());
+  CHECK(guards({"C", "H", "N"}, {"N", "H", "C"}) == "C == 0 or 1 <= N; N == 0 or 1 <= C");
+  CHECK(guards({"C", "H", "N"}, {"N", "H", "C"}, 1).empty());
+  CHECK(guards({"C", 4}, {"-1", "H"}) == "1 <= H");
+  CHECK(guards({"N"}, {"N", "H", "C"}) == "1 <= H; 1 <= C");  // nothing to copy
+  CHECK(guards({"C", "H"}, {"H"}).empty());                   // nothing else could be empty
+}
+
 TEST_CASE("of an If with a known condition only that branch is imported") {
   GraphBuilder good, bad, g;
   good.node("Relu", {"x"}, {"r"}).output("r");

@@ -128,7 +128,9 @@ MODELS = [
     ]),
     Model("minilm", sentences, [
         Refused({"input_ids": (1, 513), "attention_mask": (1, 513)}, "input 'input_ids' dim 1 is 513",
-                "at most 512 is allowed", "Expand 'node_expand_1'"),
+                "1 <= sequence <= 512 is needed", "Expand 'node_expand_1'"),
+        Refused({"input_ids": (2, 0), "attention_mask": (2, 0)}, "input 'input_ids' dim 1 is 0",
+                "1 <= sequence <= 512 is needed", "Reshape 'node_Reshape_90'"),
         Refused({"input_ids": (2, 7), "attention_mask": (2, 8)}, "input 'attention_mask' dim 1 is 8", "7 is needed"),
     ]),
     Model("resnet50", photographs, [

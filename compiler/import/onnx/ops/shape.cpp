@@ -27,6 +27,28 @@ graph::Constant constant_of(const std::vector<T>& values) {
 // An element that is no literal and might be negative was read from a tensor, so it may hold one of Reshape's codes.
 bool may_be_code(NodeContext& n, Expr e) { return !n.literal(e) && n.sym().bounds(e).lo < 0; }
 
+// A size that is no literal and is 0 when the model runs is the same code as a literal 0: ONNX copies the operand's
+// dim. Where that dim is 0 as well there is no difference ([N, -1] of a tensor of N rows). Where it need not be, the
+// shape turns from what the model's author wrote into another ([batch, 0, C] into [batch, rows, C]). That is a guard,
+// so that dims stay the sizes that are written. Where no other dim can be 0 either, ONNX's shape has more elements than
+// the operand; such empty tensors are no other shape but an error there, and are taken as they are written.
+void require_no_copy(NodeContext& n, const Exprs& target, size_t at, const Exprs& dims) {
+  sym::Store& s = n.sym();
+  const Expr size = target[at], zero = n.lit(0), some = n.lit(1);
+  const bool beyond = at >= dims.size();
+  sym::Facts empty = n.graph().facts();
+  if ((!beyond && size == dims[at]) || empty.proves(s.lt(zero, size))) return;
+  empty.assume(s.eq(size, zero));
+  if (!beyond && empty.proves(s.eq(dims[at], zero))) return;
+  bool fits = beyond;
+  for (size_t i = 0; i < target.size(); ++i) fits = fits || (i != at && !empty.proves(s.le(some, target[i])));
+  if (!fits) return;
+  const Expr given = s.bounds(size).lo < 0 ? s.ne(size, zero) : s.le(some, size);
+  n.require(beyond ? given : s.logical_or(given, s.eq(dims[at], zero)),
+            "a size of 0 in a Reshape stands for the operand's dim, unless allowzero is set", 0,
+            beyond ? -1 : static_cast<int>(at));
+}
+
 // What a Reshape target means: 0 copies the operand's dim, -1 is what remains.
 Exprs reshape_target(NodeContext& n, ValueId x, const Exprs& target, bool allow_zero) {
   sym::Store& s = n.sym();
@@ -35,12 +57,11 @@ Exprs reshape_target(NodeContext& n, ValueId x, const Exprs& target, bool allow_
   std::optional<size_t> inferred;
   bool read = false;
   for (size_t i = 0; i < target.size(); ++i) {
-    const Expr copied = i < dims.size() ? dims[i] : n.lit(0);
     const auto literal = n.literal(target[i]);
     if (literal == 0 && !allow_zero) {
       if (i >= dims.size())
         n.malformed(fmt::format("dim {} of the shape is 0, but the operand has rank {}", i, dims.size()));
-      out[i] = copied;
+      out[i] = dims[i];
     } else if (literal && *literal < 0) {
       if (*literal != -1 || inferred)
         n.malformed(inferred ? "the shape has -1 twice" : fmt::format("the shape has a dim of {}", *literal));
@@ -48,9 +69,12 @@ Exprs reshape_target(NodeContext& n, ValueId x, const Exprs& target, bool allow_
       continue;
     } else if (may_be_code(n, target[i])) {
       read = true;
-      if (!allow_zero) out[i] = s.select(s.eq(target[i], n.lit(0)), copied, target[i]);
+      if (!allow_zero && i >= dims.size()) require_no_copy(n, target, i, dims);
+      if (!allow_zero && i < dims.size()) out[i] = s.select(s.eq(target[i], n.lit(0)), dims[i], target[i]);
       known.push_back(s.select(s.eq(target[i], n.lit(-1)), n.lit(1), out[i]));
       continue;
+    } else if (!literal && !allow_zero) {
+      require_no_copy(n, target, i, dims);
     }
     known.push_back(out[i]);
   }
