@@ -126,7 +126,8 @@ Status add_stand_in(const PipelineState& s, const fuse::Claim& claim, plan::Plan
                     std::map<std::string, kernel::Function>& functions) {
   const fuse::Region region = fuse::stand_in(*s.graph, claim);
   ops::ScalarStore& scalars = s.graph->scalars();
-  DLCB_ASSIGN(step.stand_in, kernel::generate(scalars, s.graph->facts(), region));
+  // A step has one launch beside its library call.
+  DLCB_ASSIGN(step.stand_in, kernel::generate(scalars, s.graph->facts(), region, {.split_from = 0}));
   for (const kernel::Function& f : step.stand_in->functions) functions.emplace(f.name, f);
   return ok();
 }
@@ -135,13 +136,15 @@ Status add_stand_in(const PipelineState& s, const fuse::Claim& claim, plan::Plan
 
 Status generate_pass(PipelineState& s) {
   std::map<std::string, kernel::Function> unique;
+  kernel::GenerateOptions options;
+  if (s.options.split_from >= 0) options.split_from = s.options.split_from;
   for (fuse::Step& step : s.steps) {
     plan::PlannedStep planned{std::move(step), std::nullopt, std::nullopt};
     const auto* claim = std::get_if<fuse::Claim>(&planned.step.action);
     if (claim && (s.options.stand_ins || library::may_be_refused(*claim)))
       DLCB_TRY(add_stand_in(s, *claim, planned, unique));
     if (const auto* region = std::get_if<fuse::Region>(&planned.step.action)) {
-      DLCB_ASSIGN(kernel::Kernel k, kernel::generate(s.scalars, s.graph->facts(), *region));
+      DLCB_ASSIGN(kernel::Kernel k, kernel::generate(s.scalars, s.graph->facts(), *region, options));
       for (const kernel::Function& f : k.functions) unique.emplace(f.name, f);
       planned.kernel = std::move(k);
       ++s.summary.kernels;

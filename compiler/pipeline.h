@@ -23,6 +23,7 @@ struct CompileOptions {
   bool tf32_matmul = false;
   bool stand_ins = false;    // a generated kernel beside every library call, so that the bundle runs without libraries
   bool full_effort = false;  // NVRTC's, for all kernels: slower to compile
+  int64_t split_from = -1;   // see kernel::GenerateOptions; negative: its default
   bool strip_sources = false;  // leave kernel sources out of the bundle (the simulator then cannot run it)
 
   // Passes by their name in passes().

@@ -29,6 +29,10 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
                "cuBLASLt or cuDNN is missing");
   app.add_flag("--full-effort", o.full_effort,
                "compile all kernels with NVRTC's full effort, also those that hardly gain: slower to compile");
+  app.add_option("--split-from", o.split_from,
+                 "reduced elements from which a reduction with few outputs is spread over blocks (default: 2048; along "
+                 "rows 8 times as many; 0: never)")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--strip", o.strip_sources, "leave the kernels' sources out (the simulator cannot run such a bundle)");
   app.add_flag("-q,--quiet", flags.quiet, "no progress line and no summary");
   app.add_flag("--json", flags.json, "print the summary as JSON");

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernel/ctext.h"
-#include "kernel/reductions.h"
+#include "kernel/split.h"
 
 namespace dlcb::kernel {
 
@@ -26,7 +26,8 @@ class ColumnWriter {
         params_(region.sym, region.region, options),
         e_(region, params_, Shape{1, width, 1}),
         kept_(extent_of(region.sym, r.kept)),
-        reduced_(extent_of(region.sym, r.reduced)) {}
+        reduced_(extent_of(region.sym, r.reduced)),
+        of_block_(r.cut ? r.cut->chunk : reduced_) {}
 
   void write(Kernel& kernel) {
     kept();
@@ -50,6 +51,7 @@ class ColumnWriter {
   void kept() {
     e_.line("const i32 rank = i32(threadIdx.y), ranks = i32(blockDim.y), across = i32(blockDim.x);");
     e_.line("const u32 at = blockIdx.x * blockDim.x + threadIdx.x;");
+    if (r_.cut) open_part(e_, params_, region_, r_);
     Expr count = width_ == 1 ? kept_ : sym_.floordiv(kept_, sym_.constant(width_));
     std::string n = params_.integer(count);
     e_.line(fmt::format("const bool inside = at < u32({});", n));
@@ -107,7 +109,8 @@ class ColumnWriter {
     }
     body();
     std::string text = e_.close_loop();
-    e_.line(fmt::format("for (i32 {0} = rank; {0} < {1}; {0} += ranks) {{", j, params_.integer(reduced_)));
+    e_.line(fmt::format("for (i32 {0} = {1}; {0} < {2}; {0} += ranks) {{", j, r_.cut ? "begin + rank" : "rank",
+                        r_.cut ? "end" : params_.integer(reduced_)));
     e_.append(text);
     e_.line("}");
   }
@@ -148,7 +151,7 @@ class ColumnWriter {
 
   void stores() {
     bool any = false;
-    Val inside{Level::Uniform, {"inside"}}, first{Level::Uniform, {"(inside & (rank == 0))"}};
+    Val inside{Level::Uniform, {"inside"}};
     for (size_t i = 0; i < region_.region.outputs.size(); i++) any = any || is_elementwise(i);
     if (any) {
       loop([&] {
@@ -158,7 +161,9 @@ class ColumnWriter {
       });
     }
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
-      if (!is_elementwise(i)) e_.store_body(i, &first);
+      if (is_elementwise(i)) continue;
+      Val first{Level::Uniform, {stores_part(region_.region.outputs[i], "(inside & (rank == 0))", r_.cut.has_value())}};
+      e_.store_body(i, &first);
     }
   }
 
@@ -168,10 +173,11 @@ class ColumnWriter {
     Launch l;
     Expr columns = width_ == 1 ? kept_ : sym_.floordiv(kept_, c(width_));
     Expr across = sym_.select(sym_.le(c(32 * 256), columns), c(32), c(8));
-    Expr ranks = sym_.select(sym_.le(c(32), reduced_), sym_.floordiv(c(kThreads), across), c(8));
+    Expr ranks = sym_.select(sym_.le(c(32), of_block_), sym_.floordiv(c(kThreads), across), c(8));
     l.block[0] = across;
     l.block[1] = ranks;
     l.grid[0] = sym_.ceildiv(columns, across);
+    if (r_.cut) l.grid[1] = r_.cut->parts;
     if (width_ > 1) l.when = sym_.eq(sym_.mod(r_.kept.back().extent, c(width_)), c(0));
     l.max_threads = kThreads;
     l.syncs = true;
@@ -185,6 +191,7 @@ class ColumnWriter {
   Params params_;
   Emitter e_;
   Expr kept_, reduced_;
+  Expr of_block_;  // how many of the reduced elements one block has
 };
 
 }  // namespace
@@ -195,7 +202,7 @@ Kernel generate_column_reduce(Lowered& region, Reductions r, const GenerateOptio
   region.collapse(r.reduced);
   size_t widest = 1;
   for (Scalar load : region.loads()) widest = std::max(widest, size_of(region.scalars.dtype(load)));
-  const int width = std::min<int>(4, static_cast<int>(16 / widest));
+  const int width = r.vectors ? std::min<int>(4, static_cast<int>(16 / widest)) : 1;
   const bool divisible = !r.kept.empty() && region.facts.prove(region.sym.eq(
                                                 region.sym.mod(r.kept.back().extent, region.sym.constant(width)),
                                                 region.sym.constant(0))) != sym::Tri::No;

@@ -8,6 +8,7 @@
 #include "kernel/contraction.h"
 #include "kernel/limits.h"
 #include "kernel/reductions.h"
+#include "kernel/split.h"
 #include "kernel/transpose.h"
 
 namespace dlcb::kernel {
@@ -85,14 +86,39 @@ bool is_thin(Lowered& region, const Contraction& c) {
 
 using Spaces = std::vector<std::vector<Loop>>;  // see add_limits()
 
-Kernel reduce(Lowered& region, const Reductions& r, const GenerateOptions& options, Spaces& spaces) {
-  spaces = {r.kept, r.reduced};
+Kernel reduce_whole(Lowered& region, const Reductions& r, const GenerateOptions& options) {
   std::vector<Expr> symbols;
   for (const Loop& l : r.reduced) symbols.push_back(l.symbol);
   for (const Reduction& one : r.all) region.set_operand(one.node, one.operand, symbols);
   Kernel kernel = r.along_rows ? generate_row_reduce(region, r, options) : generate_column_reduce(region, r, options);
+  close_variants(region.sym, kernel);
   skip_empty_outputs(region, kernel);
   return kernel;
+}
+
+// Both launches of reductions in parts.
+Kernel reduce_parts(Lowered& region, const Split& split, const GenerateOptions& options) {
+  Lowered first(region.scalars, region.facts, split.first), last(region.scalars, region.facts, split.last);
+  Kernel kernel = reduce_whole(first, split.first_reductions, options);
+  const Kernel combining = reduce_whole(last, split.last_reductions, options);
+  DLCB_CHECK(combining.variants.size() == 1, "parts are combined by one variant");
+  kernel.combine = CombineParts{split.cut.when, combining.variants[0], {}};
+  for (const Output& o : split.first.outputs) {
+    if (!workspace_number(o.tensor.value)) continue;
+    const Expr results = fuse::element_count(region.sym, o.tensor.dims);
+    kernel.combine->workspaces.push_back({o.tensor.dtype, region.sym.mul(split.cut.parts, results)});
+  }
+  for (const Function& f : combining.functions) {
+    if (std::ranges::find(kernel.functions, f.name, &Function::name) == kernel.functions.end())
+      kernel.functions.push_back(f);
+  }
+  return kernel;
+}
+
+Kernel reduce(Lowered& region, const Reductions& r, const GenerateOptions& options, Spaces& spaces) {
+  spaces = {r.kept, r.reduced};
+  const std::optional<Split> split = split_reductions(region, r, options.split_from);
+  return split ? reduce_parts(region, *split, options) : reduce_whole(region, r, options);
 }
 
 Kernel pointwise(Lowered& region, const Choice& c, const GenerateOptions& options, Spaces& spaces) {

@@ -14,10 +14,20 @@ struct Reduction {
   int stage = 0;        // reductions of one stage do not depend on each other
 };
 
+// Blocks that share a reduction: the blockIdx.y-th has one run of `chunk` reduced elements, the last perhaps fewer. Of
+// one part, a block writes the region's outputs, else what it has reduced: to workspaces, behind the results of the
+// part before.
+struct Cut {
+  sym::Expr when;          // there is more than one part
+  sym::Expr parts, chunk;  // else 1 and everything
+};
+
 struct Reductions {
   std::vector<Loop> kept, reduced;  // in physical order, outermost first
   std::vector<Reduction> all;
   bool along_rows = false;  // the reduced loops are innermost in memory
+  bool vectors = true;      // may be used; false: the little there is to read is better spread over threads
+  std::optional<Cut> cut;   // for independent reductions: the region's outputs include workspaces
 };
 
 // Small reductions whose coordinates mix kept and bound indices (pooling windows): every thread does them alone.

@@ -2,6 +2,7 @@
 // indices in which every Load names one of `inputs`. Everything else (schedule, coordinates, vector widths, launch
 // sizes) is decided here.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,17 +45,38 @@ struct Function {
   std::vector<Arg::Kind> params;
 };
 
+// A tensor that a kernel's first launch writes and its second one reads; no value of the graph has such an id.
+constexpr ops::ValueId workspace(uint32_t number) { return {(uint32_t{1} << 31) + number}; }
+inline std::optional<uint32_t> workspace_number(ops::ValueId v) {
+  return v.valid() && v.id >> 31 ? std::optional(v.id - (uint32_t{1} << 31)) : std::nullopt;
+}
+
+// A second launch: outputs from partial results of reductions; see split.h.
+struct CombineParts {
+  sym::Expr when;  // else the first launch has written the outputs
+  Variant variant;
+  struct Workspace {
+    DType dtype;
+    sym::Expr elements;
+  };
+  std::vector<Workspace> workspaces;  // by number
+};
+
 struct Kernel {
   Schedule schedule = Schedule::None;
-  std::vector<Function> functions;
+  std::vector<Function> functions;  // of both launches
   std::vector<Variant> variants;
+  std::optional<CombineParts> combine;
   std::vector<sym::Expr>
       limits;  // must hold for a launch (32-bit indexing); plan makes a guard of each that is not proved
 };
 
+constexpr int64_t kSplitFrom = 2048;
+
 struct GenerateOptions {
   bool literal_dims =
       false;  // bake constants in (used by tests that compare instruction counts); default: sizes are parameters
+  int64_t split_from = kSplitFrom;  // reduced elements of a column from which split.h looks at it; 0: never
 };
 
 // Generates the kernels of a region. Deterministic: equal structure gives equal text. A grid extent of 0 means that

@@ -11,6 +11,7 @@
 #include "kernel/row_combine.h"
 #include "kernel/row_pairs.h"
 #include "kernel/row_stage.h"
+#include "kernel/split.h"
 
 namespace dlcb::kernel {
 
@@ -33,6 +34,7 @@ class RowWriter {
         e_(region, params_, Shape{plan.groups(), plan.width, 1}),
         columns_(extent_of(region.sym, r.reduced)),
         covered_(plan.paired || plan.staged ? sym_.add(columns_, sym_.constant(1)) : columns_),
+        is_cut_(r.cut && plan.mode == RowPlan::Looped),
         lanes_(lanes_of(region.sym, covered_, plan)),
         apart_(sym_.mul(sym_.ceildiv(extent_of(sym_, r.kept), sym_.constant(2 * plan.rows)), sym_.constant(2))) {
     if (plan.paired) pairs_.emplace(region, r, params_, e_);
@@ -75,6 +77,7 @@ class RowWriter {
     } else {
       e_.line("const i32 at = i32(blockIdx.x * blockDim.y + threadIdx.y);");
     }
+    if (is_cut_) open_part(e_, params_, region_, r_);
     for (int q = 0; q < plan_.rows; q++) {
       std::string inside = e_.fresh("inside"), row = e_.fresh("row");
       std::string apart = stage_ ? "height" : plan_.rows > 1 ? params_.integer(apart_) : "";
@@ -136,7 +139,7 @@ class RowWriter {
   }
 
   std::string before_end(const std::string& column) {
-    return fmt::format("{} < {}", column, params_.integer(columns_));
+    return fmt::format("{} < {}", column, is_cut_ ? "end" : params_.integer(columns_));
   }
 
   void bind_pairs(int k) {
@@ -254,14 +257,16 @@ class RowWriter {
   }
 
   void store_rows() {
-    std::vector<std::string> first;
-    for (const std::string& inside : inside_) first.push_back(fmt::format("({} & (lane == 0))", inside));
-    Val in = of_rows(first);
-    for (size_t g = 1; g < in.names.size(); g++) {  // one store a row
-      if (row_of(static_cast<int>(g)) == row_of(static_cast<int>(g) - 1)) in.names[g] = "false";
-    }
     for (size_t i = 0; i < region_.region.outputs.size(); i++) {
-      if (!is_elementwise(i)) e_.store_body(i, &in);
+      if (is_elementwise(i)) continue;
+      std::vector<std::string> first;
+      for (const std::string& inside : inside_)
+        first.push_back(stores_part(region_.region.outputs[i], fmt::format("({} & (lane == 0))", inside), is_cut_));
+      Val in = of_rows(first);
+      for (size_t g = 1; g < in.names.size(); g++) {  // one store a row
+        if (row_of(static_cast<int>(g)) == row_of(static_cast<int>(g) - 1)) in.names[g] = "false";
+      }
+      if (!first[0].empty()) e_.store_body(i, &in);
     }
   }
 
@@ -377,8 +382,8 @@ class RowWriter {
     e_.close_bindings();
     std::string text = e_.close_loop();
     e_.line("#pragma unroll 1");  // the text holds enough loads to be in flight
-    e_.line(fmt::format("for (i32 {0} = 0; {0} < {1}; {0} += {2}) {{", b, params_.integer(columns_),
-                        e_.shape.slots() * plan_.max_lanes));
+    e_.line(fmt::format("for (i32 {0} = {1}; {0} < {2}; {0} += {3}) {{", b, is_cut_ ? "begin" : "0",
+                        is_cut_ ? "end" : params_.integer(columns_), e_.shape.slots() * plan_.max_lanes));
     e_.append(text);
     e_.line("}");
   }
@@ -390,12 +395,14 @@ class RowWriter {
     if (!plan_.fixed) l.when = sym_.le(covered_, c(plan_.max_lanes * plan_.elements()));
     if (plan_.width > 1 && !pairs_ && !stage_)
       l.when = sym_.logical_and(sym_.eq(sym_.mod(columns_, c(plan_.width)), c(0)), l.when);
+    if (r_.cut && !is_cut_) l.when = sym_.logical_and(l.when, sym_.logical_not(r_.cut->when));
     l.when = region_.facts.simplify(l.when);
     Expr rows_a_block = sym_.select(sym_.le(lanes_, c(32)), sym_.floordiv(c(kBlockThreads), lanes_), c(1));
     l.block[0] = lanes_;
     l.block[1] = rows_a_block;
     l.grid[0] = sym_.ceildiv(plan_.rows > 1 && !stage_ ? apart_ : extent_of(sym_, r_.kept),
                              stage_ ? sym_.mul(rows_a_block, c(plan_.rows)) : rows_a_block);
+    if (is_cut_) l.grid[1] = r_.cut->parts;
     l.max_threads = static_cast<uint32_t>(std::max(kBlockThreads, plan_.max_lanes));
     if (stage_) l.shared_bytes = stage_->shared_bytes();
     l.syncs = true;
@@ -416,6 +423,7 @@ class RowWriter {
   // Of a row; what its lanes must cover: pairs begin a column early in every other odd row, and the last vector of a
   // staged row is not full.
   Expr columns_, covered_;
+  bool is_cut_;         // the block has a part of each row
   Expr lanes_, apart_;  // apart_: distance of the rows of a thread
   std::optional<RowPairs> pairs_;
   std::optional<RowStage> stage_;
@@ -445,6 +453,7 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   const int64_t most = region.facts.bounds(columns).hi;
   auto write = [&](const RowPlan& plan) { RowWriter(region, r, plan, options).write(kernel); };
   auto registers = [&](int w, int k, int rows) {
+    if (r.cut && region.facts.proves(r.cut->when)) return;
     if (length) {
       if (RowPlan plan = plan_of_length(*length, w, k); plan.max_lanes <= kMostLanes) write(plan);
       return;
@@ -454,6 +463,12 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   const bool can_divide =
       width > 1 && (!length || *length % width == 0) &&
       region.facts.prove(sym.eq(sym.mod(columns, sym.constant(width)), sym.constant(0))) != sym::Tri::No;
+  const auto looped = [&](int w, int vectors) {
+    RowPlan plan{RowPlan::Looped, vectors, w};
+    plan.max_lanes = 512;
+    plan.fixed = true;
+    write(plan);
+  };
   if (can_divide) registers(width, budget / width, 1);
   if (!complete(region, kernel) && cost <= kStagedBody && !(length && can_divide)) {
     if (const std::optional<RowPlan> plan = RowStage::plan(region, r)) write(*plan);
@@ -467,12 +482,12 @@ Kernel generate_row_reduce(Lowered& region, Reductions r, const GenerateOptions&
   } else if (!complete(region, kernel) && !(length && can_divide && *length > kMostLanes * 8)) {
     registers(1, 8, rows);
   }
-  if (!complete(region, kernel) && most > kMostLanes * 8) {
+  if (r.cut) {
+    if (can_divide) looped(width, std::max(1, budget / width));
+    if (!complete(region, kernel)) looped(1, budget / 2);
+  } else if (!complete(region, kernel) && most > kMostLanes * 8) {
     const bool vectors = width > 1 && length && *length % width == 0;
-    RowPlan plan{RowPlan::Looped, vectors ? 2 : 4, vectors ? width : 1};
-    plan.max_lanes = 512;
-    plan.fixed = true;
-    write(plan);
+    looped(vectors ? width : 1, vectors ? 2 : 4);
   }
   return kernel;
 }

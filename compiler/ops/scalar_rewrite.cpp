@@ -1,9 +1,10 @@
-// Substitution of coordinates and of loads. Both walk the expression once, share results through a memo, follow data
-// bindings into coordinates, and rebuild reductions through the store, which renames bound indices where capture
-// threatens.
+// Substitution of coordinates, of loads and of whole nodes. All walk the expression once, share results through a memo,
+// follow data bindings into coordinates, and rebuild reductions through the store, which renames bound indices where
+// capture threatens.
 #include <algorithm>
 
 #include "base/diagnostic.h"
+#include "ops/replace.h"
 #include "ops/scalar_impl.h"
 
 namespace dlcb::ops {
@@ -52,6 +53,7 @@ class Rewriter {
 
   ScalarStore& store_;
   sym::Store& sym_;
+  std::unordered_map<uint32_t, Scalar> memo_;
 
  private:
   Scalar rebuild(Scalar s) {
@@ -84,8 +86,6 @@ class Rewriter {
     }
     DLCB_CHECK(false, "unknown scalar kind");
   }
-
-  std::unordered_map<uint32_t, Scalar> memo_;
 };
 
 class Substitution final : public Rewriter {
@@ -149,6 +149,14 @@ class Inliner final : public Rewriter {
   const std::function<Scalar(std::span<const sym::Expr>)>& make_;
 };
 
+// What is to be replaced counts as done.
+class Replacement final : public Rewriter {
+ public:
+  Replacement(ScalarStore& store, const std::unordered_map<uint32_t, Scalar>& by_id) : Rewriter(store) {
+    memo_ = by_id;
+  }
+};
+
 }  // namespace
 
 Scalar ScalarStore::substitute(Scalar s, const SymbolMap& by_symbol_id) {
@@ -158,6 +166,10 @@ Scalar ScalarStore::substitute(Scalar s, const SymbolMap& by_symbol_id) {
 Scalar ScalarStore::inline_load(Scalar s, ValueId value,
                                 const std::function<Scalar(std::span<const sym::Expr>)>& make) {
   return Inliner(*this, value, make).run(s);
+}
+
+Scalar replace(ScalarStore& store, Scalar s, const std::unordered_map<uint32_t, Scalar>& by_id) {
+  return by_id.empty() ? s : Replacement(store, by_id).run(s);
 }
 
 std::vector<Scalar> ScalarStore::loads(Scalar s) const {

@@ -100,6 +100,18 @@ void Buffers::add_outputs() {
   }
 }
 
+uint32_t Buffers::add_workspace(const std::string& name, DType dtype, sym::Expr bytes, uint32_t step) {
+  auto buffer = std::make_unique<fb::BufferT>();
+  buffer->kind = fb::BufferKind::Workspace;
+  buffer->dtype = static_cast<uint8_t>(dtype);
+  buffer->name = name;
+  buffer->bytes_reg = host_.integer(bytes);
+  buffer->first_step = step;
+  buffer->last_step = step + 1;
+  buffers_.push_back(std::move(buffer));
+  return static_cast<uint32_t>(buffers_.size() - 1);
+}
+
 void Buffers::touch(ValueId v, uint32_t step) { touch_number(add(v), step); }
 
 void Buffers::touch_number(uint32_t number, uint32_t step) {

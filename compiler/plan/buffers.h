@@ -24,6 +24,9 @@ class Buffers {
   void touch(ops::ValueId v, uint32_t step);
   void touch_number(uint32_t buffer, uint32_t step);
 
+  // Memory for partial results, which `step` writes and the next one reads.
+  uint32_t add_workspace(const std::string& name, DType dtype, sym::Expr bytes, uint32_t step);
+
   uint32_t number(ops::ValueId v) const;  // of a tensor that some step reads or writes
   bool has(ops::ValueId v) const { return by_root_.contains(root(v).id); }
   const std::vector<OutputCopy>& copies() const { return copies_; }

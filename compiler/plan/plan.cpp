@@ -45,10 +45,15 @@ class Planner {
   void add_read_steps(uint32_t step);
   void add_entries();
   uint32_t argument(const kernel::Arg& a);
-  std::unique_ptr<fb::LaunchT> launch(const kernel::Kernel& kernel, uint32_t region);
+  std::unique_ptr<fb::LaunchT> launch(std::span<const kernel::Variant> variants, uint32_t region);
   fb::MatmulT matmul(const fuse::MatmulCall& call, uint32_t region);
   fb::ConvT conv(const fuse::ConvCall& call, uint32_t region);
-  uint32_t add_region(const PlannedStep& step);
+  uint32_t add_region(const PlannedStep& step, const std::string& name);
+  std::unique_ptr<fb::StepT> new_step(Expr predicate);
+  void touch_tensors();
+  void touch_arguments(const kernel::Variant& variant, uint32_t step);
+  void add_workspaces(const PlannedStep& step);
+  void add_combine(const PlannedStep& step);
   std::unique_ptr<fb::DimT> dim(Expr e);
   // What the records of both library calls have.
   template <class Record>
@@ -70,7 +75,8 @@ class Planner {
   HostProgram host_;
   std::unique_ptr<fb::ProgramT> program_;
   std::unique_ptr<Buffers> buffers_;
-  std::vector<uint32_t> position_;  // program step of each planned step
+  std::vector<uint32_t> position_;    // first program step of each planned step
+  std::vector<uint32_t> workspaces_;  // buffers of the step's kernel, by number
   std::vector<std::vector<ReadGroup>> reads_after_;
   std::unordered_map<std::string, uint32_t> entry_number_;
   uint32_t first_copy_ = 0;
@@ -104,13 +110,16 @@ void Planner::define_symbols() {
   }
 }
 
-// Program steps are the planned ones without aliases, with Reads after the step that makes what they read, then copies.
+bool is_combined(const PlannedStep& s) { return s.kernel && s.kernel->combine; }
+
+// Program steps are the planned ones without aliases, those with a second launch being two, with Reads after the step
+// that makes what they read, then copies.
 void Planner::number_steps() {
   uint32_t next = 0, segment = 0;
   reads_after_.resize(in_.steps.size());
   for (size_t s = 0; s < in_.steps.size(); ++s) {
     position_.push_back(next);
-    if (!std::holds_alternative<fuse::Alias>(in_.steps[s].step.action)) ++next;
+    if (!std::holds_alternative<fuse::Alias>(in_.steps[s].step.action)) next += is_combined(in_.steps[s]) ? 2 : 1;
     for (ValueId written : fuse::writes(in_.steps[s].step)) {
       ReadGroup group{written, {}, 0};
       for (const graph::HostRead& read : graph_.host_reads) {
@@ -217,6 +226,7 @@ fb::ArgKind argument_kind(kernel::Arg::Kind kind) {
 uint32_t Planner::argument(const kernel::Arg& a) {
   switch (a.kind) {
     case kernel::Arg::Pointer:
+      if (const auto number = kernel::workspace_number(a.tensor)) return workspaces_.at(*number);
       return buffers_->number(a.tensor);
     case kernel::Arg::I32:
     case kernel::Arg::I64:
@@ -230,10 +240,10 @@ uint32_t Planner::argument(const kernel::Arg& a) {
   return 0;
 }
 
-std::unique_ptr<fb::LaunchT> Planner::launch(const kernel::Kernel& kernel, uint32_t region) {
+std::unique_ptr<fb::LaunchT> Planner::launch(std::span<const kernel::Variant> variants, uint32_t region) {
   auto out = std::make_unique<fb::LaunchT>();
   out->region = region;
-  for (const kernel::Variant& v : kernel.variants) {
+  for (const kernel::Variant& v : variants) {
     auto variant = std::make_unique<fb::VariantT>();
     variant->when = host_.boolean(v.when);
     const auto entry = entry_number_.find(v.entry);
@@ -300,11 +310,11 @@ fb::ConvT Planner::conv(const fuse::ConvCall& c, uint32_t region) {
   return v;
 }
 
-uint32_t Planner::add_region(const PlannedStep& s) {
+uint32_t Planner::add_region(const PlannedStep& s, const std::string& name) {
   constexpr const char* kSchedules[] = {"library",       "pointwise",        "transpose",
                                         "row reduction", "column reduction", "contraction"};
   auto region = std::make_unique<fb::RegionT>();
-  region->name = s.step.name;
+  region->name = name;
   for (const graph::Origin& o : s.step.origins) region->origins.push_back(origin(o));
   region->schedule = kSchedules[static_cast<int>(s.step.schedule)];
   program_->regions.push_back(std::move(region));
@@ -330,16 +340,42 @@ void Planner::add_read_steps(uint32_t s) {
   }
 }
 
+std::unique_ptr<fb::StepT> Planner::new_step(Expr predicate) {
+  auto step = std::make_unique<fb::StepT>();
+  if (!sym_.is_const(predicate, 1)) step->predicate = static_cast<int32_t>(host_.boolean(predicate));
+  return step;
+}
+
+// They live during this step and the next one, and are empty where that is not taken.
+void Planner::add_workspaces(const PlannedStep& planned) {
+  workspaces_.clear();
+  if (!is_combined(planned)) return;
+  const Expr taken = sym_.logical_and(planned.step.predicate, planned.kernel->combine->when);
+  const auto at = static_cast<uint32_t>(program_->steps.size());
+  for (const kernel::CombineParts::Workspace& w : planned.kernel->combine->workspaces) {
+    const Expr bytes = sym_.mul(w.elements, sym_.constant(static_cast<int64_t>(size_of(w.dtype))));
+    workspaces_.push_back(buffers_->add_workspace("parts of " + planned.step.name, w.dtype,
+                                                  sym_.select(taken, bytes, sym_.constant(0)), at));
+  }
+}
+
+void Planner::add_combine(const PlannedStep& planned) {
+  const kernel::CombineParts& combine = *planned.kernel->combine;
+  auto step = new_step(sym_.logical_and(planned.step.predicate, combine.when));
+  const uint32_t region = add_region(planned, planned.step.name + " of parts");
+  step->action.Set(std::move(*launch({&combine.variant, 1}, region)));
+  append(std::move(step));
+}
+
 void Planner::add_steps() {
   for (uint32_t s = 0; s < in_.steps.size(); ++s) {
     const PlannedStep& planned = in_.steps[s];
     if (!std::holds_alternative<fuse::Alias>(planned.step.action)) {
-      const uint32_t region = add_region(planned);
-      auto step = std::make_unique<fb::StepT>();
-      if (!sym_.is_const(planned.step.predicate, 1))
-        step->predicate = static_cast<int32_t>(host_.boolean(planned.step.predicate));
+      add_workspaces(planned);
+      const uint32_t region = add_region(planned, planned.step.name);
+      auto step = new_step(planned.step.predicate);
       if (planned.kernel) {
-        step->action.Set(std::move(*launch(*planned.kernel, region)));
+        step->action.Set(std::move(*launch(planned.kernel->variants, region)));
       } else {
         const auto& call = std::get<fuse::Claim>(planned.step.action).call;
         if (const auto* mm = std::get_if<fuse::MatmulCall>(&call)) {
@@ -349,9 +385,10 @@ void Planner::add_steps() {
           step->action.Set(conv(std::get<fuse::ConvCall>(call), region));
           program_->uses_cudnn = true;
         }
-        if (planned.stand_in) step->fallback = launch(*planned.stand_in, region);
+        if (planned.stand_in) step->fallback = launch(planned.stand_in->variants, region);
       }
       append(std::move(step));
+      if (is_combined(planned)) add_combine(planned);
     }
     add_read_steps(s);
   }
@@ -386,16 +423,19 @@ void Planner::add_entries() {
   for (const cuda::Target& t : in_.targets) program_->targets.push_back(t.name());
 }
 
-Plan Planner::run() {
-  define_symbols();
-  number_steps();
-  describe_tensors();
-  buffers_ = std::make_unique<Buffers>(graph_, in_.steps, host_);
+void Planner::touch_arguments(const kernel::Variant& variant, uint32_t step) {
+  for (const kernel::Arg& a : variant.args) {
+    if (a.kind == kernel::Arg::Pointer && !kernel::workspace_number(a.tensor)) buffers_->touch(a.tensor, step);
+  }
+}
+
+void Planner::touch_tensors() {
   for (uint32_t s = 0; s < in_.steps.size(); ++s) {
     uint32_t step = position_[s];
     if (!std::holds_alternative<fuse::Alias>(in_.steps[s].step.action)) {
       for (ValueId v : fuse::reads(in_.steps[s].step)) buffers_->touch(v, step);
       for (ValueId v : fuse::writes(in_.steps[s].step)) buffers_->touch(v, step);
+      if (is_combined(in_.steps[s])) touch_arguments(in_.steps[s].kernel->combine->variant, ++step);
       ++step;
     }
     for (const ReadGroup& group : reads_after_[s]) {
@@ -404,6 +444,14 @@ Plan Planner::run() {
   }
   for (size_t i = 0; i < buffers_->copies().size(); ++i)
     buffers_->touch_number(buffers_->copies()[i].from, first_copy_ + static_cast<uint32_t>(i));
+}
+
+Plan Planner::run() {
+  define_symbols();
+  number_steps();
+  describe_tensors();
+  buffers_ = std::make_unique<Buffers>(graph_, in_.steps, host_);
+  touch_tensors();
   add_guards();
   add_entries();
   add_steps();

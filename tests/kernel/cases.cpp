@@ -48,6 +48,7 @@ Cases all_cases() {
   add_pointwise(all);
   add_rows(all);
   add_columns(all);
+  add_long(all);
   add_contractions(all);
   add_bodies(all);
   return all;

@@ -44,6 +44,7 @@ Cases all_cases();
 void add_pointwise(Cases& all);
 void add_rows(Cases& all);
 void add_columns(Cases& all);
+void add_long(Cases& all);  // few outputs, much to reduce
 void add_contractions(Cases& all);
 void add_bodies(Cases& all);
 

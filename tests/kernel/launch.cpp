@@ -137,21 +137,11 @@ Elements from_bytes(DType t, const std::vector<uint8_t>& bytes) {
   return elements;
 }
 
-std::vector<Elements> launch(const Machine& machine, Env& env, const kernel::Variant& variant) {
-  rt::Device& device = *machine.device;
-  const kernel::Region& region = *env.region;
-  std::map<uint32_t, rt::Ptr> buffers;
-  for (const kernel::Tensor& t : region.inputs) {
-    std::vector<uint8_t> bytes = to_bytes(t.dtype, env.tensors.at(t.value.id));
-    REQUIRE(!device.allocate(bytes.size(), &buffers[t.value.id], nullptr));
-    REQUIRE(!device.upload(buffers[t.value.id], bytes.data(), bytes.size(), nullptr));
-  }
-  std::vector<std::vector<uint8_t>> outs;
-  for (const kernel::Output& o : region.outputs) {
-    outs.emplace_back(static_cast<size_t>(count(env, o.tensor)) * size_of(o.tensor.dtype), uint8_t{0xff});
-    REQUIRE(!device.allocate(outs.back().size(), &buffers[o.tensor.value.id], nullptr));
-    REQUIRE(!device.upload(buffers[o.tensor.value.id], outs.back().data(), outs.back().size(), nullptr));
-  }
+namespace {
+
+using Buffers = std::map<uint32_t, rt::Ptr>;
+
+void run(const Machine& machine, Env& env, const kernel::Variant& variant, const Buffers& buffers) {
   rt::LaunchCall call;
   call.entry = machine.entries.at(variant.entry);
   bool empty = false;
@@ -176,17 +166,40 @@ std::vector<Elements> launch(const Machine& machine, Env& env, const kernel::Var
         call.args.push_back(static_cast<uint64_t>(env.integer(a.value)));
     }
   }
-  if (!empty) {
-    rt::Error error = device.launch(call, nullptr);
-    if (!error) error = device.synchronize(nullptr);
-    INFO(error.message);
-    REQUIRE(!error);
+  if (empty) return;
+  rt::Error error = machine.device->launch(call, nullptr);
+  if (!error) error = machine.device->synchronize(nullptr);
+  INFO(error.message);
+  REQUIRE(!error);
+}
+
+}  // namespace
+
+std::vector<Elements> launch(const Machine& machine, Env& env, const kernel::Kernel& kernel,
+                             const kernel::Variant& variant) {
+  rt::Device& device = *machine.device;
+  const kernel::Region& region = *env.region;
+  Buffers buffers;
+  const auto place = [&](ops::ValueId v, const std::vector<uint8_t>& bytes) {
+    REQUIRE(!device.allocate(bytes.size(), &buffers[v.id], nullptr));
+    REQUIRE(!device.upload(buffers[v.id], bytes.data(), bytes.size(), nullptr));
+  };
+  const auto garbage = [](int64_t count, DType t) {
+    return std::vector<uint8_t>(static_cast<size_t>(count) * size_of(t), uint8_t{0xff});
+  };
+  for (const kernel::Tensor& t : region.inputs) place(t.value, to_bytes(t.dtype, env.tensors.at(t.value.id)));
+  for (const kernel::Output& o : region.outputs) place(o.tensor.value, garbage(count(env, o.tensor), o.tensor.dtype));
+  for (uint32_t i = 0; kernel.combine && i < kernel.combine->workspaces.size(); i++) {
+    const auto& w = kernel.combine->workspaces[i];
+    place(kernel::workspace(i), garbage(env.integer(w.elements), w.dtype));
   }
+  run(machine, env, variant, buffers);
+  if (kernel.combine && env.integer(kernel.combine->when) != 0) run(machine, env, kernel.combine->variant, buffers);
   std::vector<Elements> result;
-  for (size_t i = 0; i < outs.size(); i++) {
-    const kernel::Tensor& t = region.outputs[i].tensor;
-    REQUIRE(!device.download(outs[i].data(), buffers.at(t.value.id), outs[i].size(), nullptr));
-    result.push_back(from_bytes(t.dtype, outs[i]));
+  for (const kernel::Output& o : region.outputs) {
+    std::vector<uint8_t> bytes = garbage(count(env, o.tensor), o.tensor.dtype);
+    REQUIRE(!device.download(bytes.data(), buffers.at(o.tensor.value.id), bytes.size(), nullptr));
+    result.push_back(from_bytes(o.tensor.dtype, bytes));
   }
   for (auto [id, p] : buffers) device.free(p, nullptr);
   return result;

@@ -24,7 +24,9 @@ Machine open_machine(std::span<const Compiled> cases);
 std::vector<uint8_t> to_bytes(DType t, const Elements& elements);
 Elements from_bytes(DType t, const std::vector<uint8_t>& bytes);
 
-// Runs one variant on env's tensors; the outputs' elements.
-std::vector<Elements> launch(const Machine& machine, Env& env, const kernel::Variant& variant);
+// Runs one variant of the kernel on env's tensors, and the launch that combines parts where it is taken; the outputs'
+// elements.
+std::vector<Elements> launch(const Machine& machine, Env& env, const kernel::Kernel& kernel,
+                             const kernel::Variant& variant);
 
 }  // namespace dlcb::testing
