@@ -111,8 +111,10 @@ Result<std::vector<Tensor>> gather_inputs(const std::vector<Port>& ports, const 
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (!slots[i]) {
-      std::string example = "--input '" + ports[i].name + "=random[" + join(ports[i].dims, ",") + "]'";
-      return usage("no value for input " + port_text(ports[i]) + "; give one, for example " + example);
+      const std::string missing = "no value for input " + port_text(ports[i]);
+      if (ports[i].example.empty()) return usage(missing);
+      return usage(missing + "; give one, for example --input " +
+                   shell_words({ports[i].name + "=" + ports[i].example}));
     }
     tensors.push_back(std::move(*slots[i]));
   }

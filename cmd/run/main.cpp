@@ -103,6 +103,7 @@ ExitCode run(Flags& flags, const Reporter& reporter) {
     reporter.warning(idle + " does nothing in the simulator");
   const std::vector<Port>& ports = (*session)->outputs();
 
+  if (flags.inputs.size() < (*session)->inputs().size() && flags.test_data.empty()) (*session)->find_examples();
   auto inputs = gather_inputs((*session)->inputs(), flags.inputs, flags.test_data);
   if (!inputs) return reporter.error(inputs.error());
   auto expected = gather_expected(ports, flags.expected, flags.test_data);

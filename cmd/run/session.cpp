@@ -10,6 +10,7 @@
 #include "bundle_format/reader.h"
 #include "cmd/common/bundle_error.h"
 #include "cmd/run/cuda_memory.h"
+#include "cmd/run/example.h"
 
 namespace dlcb::cmd {
 namespace {
@@ -127,6 +128,18 @@ void Session::describe() {
     for (int axis = 0; axis < dlcb_output_rank(model_, i); ++axis)
       port.dims.emplace_back(dlcb_output_dim(model_, i, axis));
     outputs_.push_back(std::move(port));
+  }
+}
+
+void Session::find_examples() {
+  std::shared_ptr<bundle::Bundle> bundle;
+  if (bundle::Bundle::open(path_, &bundle)) return;  // it was there a moment ago; the message does without
+  const Example example = example_call(bundle->program());
+  for (uint32_t i = 0; i < inputs_.size(); ++i) {
+    std::vector<std::string> sizes;
+    for (int64_t d : example.dims[i]) sizes.push_back(std::to_string(d));
+    const bool read = bundle->program().inputs()->Get(i)->host() && sizes.empty();
+    inputs_[i].example = read ? std::to_string(example.values[i]) : "random[" + join(sizes, ",") + "]";
   }
 }
 

@@ -44,6 +44,9 @@ class Session {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
 
+  // Fills in the examples of the inputs.
+  void find_examples();
+
   // `inputs` in the order of inputs(). Refused inputs are InputShape, InputType or GuardFailed errors.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
   // Inputs are put on the device first.

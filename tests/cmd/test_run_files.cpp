@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<Port> kPorts = {{"x", DType::F32, {"N", "3"}}, {"x=y", DType::I64, {}}};
+const std::vector<Port> kPorts = {{"x", DType::F32, {"N", "3"}, "random[1,3]"}, {"x=y", DType::I64, {}, "7"}};
 
 using Folder = testing::TempFolder;
 
@@ -43,7 +43,7 @@ TEST_CASE("wrong and missing inputs are named") {
   CHECK(error_of({"z=1"}) == "the model has no input 'z'; its inputs are x: f32[N, 3]; x=y: i64[]");
   CHECK(error_of({"x"}) == "--input 'x' is not NAME=VALUE");
   CHECK(error_of({"x=1", "x=2"}) == "--input gives 'x' twice");
-  CHECK(error_of({"x=1"}) == "no value for input x=y: i64[]; give one, for example --input 'x=y=random[]'");
+  CHECK(error_of({"x=1"}) == "no value for input x=y: i64[]; give one, for example --input x=y=7");
   CHECK(error_of({"x=@a.txt"}) == "input 'x': 'a.txt' is neither an .npy nor a .pb file");
   CHECK(error_of({}, "/no/such/folder").find("cannot open '/no/such/folder'") == 0);
 }
