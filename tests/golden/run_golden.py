@@ -9,6 +9,14 @@
     what it must print there (left out: nothing)
     ;;; EXIT: 3
 
+Long output that changes often, such as kernels, is pinned in parts instead:
+
+    ;;; STDOUT HAS
+    texts that lines of the output hold, in this order, whatever comes before, between and after; {{x*}} is a regular
+    expression. Of several such parts each is looked for from the beginning
+    ;;; STDOUT LACKS
+    texts that no line of it holds
+
 The first word of ARGS is a program of the build. %i is a file that holds the input, %m the model that the input describes in
 protobuf's text form, %t an empty folder, %r the folder of these three, %d the test's own folder; these names and the build's
 bin folder are written back in the output. Several ARGS lines run one after the other until one fails; their outputs are
@@ -20,6 +28,7 @@ import concurrent.futures
 import difflib
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -29,24 +38,39 @@ TIMEOUT_S = 120
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "compiler/import/onnx/onnx.proto"
 
 
+SECTIONS = {"STDOUT": "stdout", "STDERR": "stderr", "STDOUT HAS": "has", "STDOUT LACKS": "lacks"}
+
+
+def pattern(text):
+    """What a line of HAS or LACKS looks for."""
+    parts = re.split(r"\{\{(.*?)\}\}", text.strip())
+    return re.compile("".join(part if i % 2 else re.escape(part) for i, part in enumerate(parts)))
+
+
 class Case:
     """One test file, split into its parts."""
 
     def __init__(self, path):
         self.path = path
         self.commands, self.input, self.stdout, self.stderr, self.exit = [], "", "", "", 0
+        self.has, self.lacks = [], ""
         section = "input"
         for line in path.read_text().splitlines(keepends=True):
             if not line.startswith(";;;"):
-                setattr(self, section, getattr(self, section) + line)
+                if section == "has":
+                    self.has[-1] += line
+                else:
+                    setattr(self, section, getattr(self, section) + line)
                 continue
             word, _, rest = line[3:].strip().partition(":")
             if word == "ARGS":
                 self.commands.append(rest.strip())
             elif word == "EXIT":
                 self.exit = int(rest)
-            elif word in ("STDOUT", "STDERR"):
-                section = word.lower()
+            elif word in SECTIONS:
+                section = SECTIONS[word]
+                if section == "has":
+                    self.has.append("")
             else:
                 raise ValueError(f"{path}: unknown section {line.strip()!r}")
         if not self.commands:
@@ -55,10 +79,31 @@ class Case:
     def text(self, stdout, stderr, exit_code):
         """The file as it would be with these results."""
         text = "".join(f";;; ARGS: {command}\n" for command in self.commands) + self.input
-        for name, body in (("STDOUT", stdout), ("STDERR", stderr)):
+        bodies = [("STDOUT", stdout), ("STDERR", stderr)]
+        if self.has or self.lacks:
+            parts = [("STDOUT HAS", part) for part in self.has]
+            bodies = [*parts, ("STDOUT LACKS", self.lacks), ("STDERR", stderr)]
+        for name, body in bodies:
             if body or (name == "STDOUT" and not stderr):
                 text += f";;; {name}\n" + body + ("" if body.endswith("\n") or not body else "\n")
         return text + (f";;; EXIT: {exit_code}\n" if exit_code else "")
+
+    def parts_missed(self, stdout):
+        """What is wrong with an output that is pinned in parts, or None."""
+        lines = stdout.splitlines()
+        for part in self.has:
+            at = 0
+            for text in part.splitlines():
+                found = next((i for i in range(at, len(lines)) if pattern(text).search(lines[i])), None)
+                if found is None:
+                    rest = "\n".join(lines[at : at + 60])
+                    return f"no line has {text.strip()!r} from line {at + 1} of the output on:\n{rest}\n"
+                at = found + 1
+        for text in self.lacks.splitlines():
+            found = next((line for line in lines if pattern(text).search(line)), None)
+            if found is not None:
+                return f"a line has {text.strip()!r}:\n{found}\n"
+        return None
 
 
 class Tools:
@@ -126,6 +171,8 @@ def check(case, tools, rebase):
         return f"exit code {result[2]}, but the name must begin with 'bad-' exactly if it is not 0\n{result[1]}"
     if "LEFT BEHIND: " in result[1]:
         return result[1]
+    if missed := case.parts_missed(result[0]):
+        return missed
     wanted, actual = case.path.read_text(), case.text(*result)
     if wanted == actual:
         return None
