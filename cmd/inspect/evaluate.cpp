@@ -190,7 +190,6 @@ Result<Evaluation> evaluate(const fb::Program& program, const std::string& text)
   run_first_segment(program, bindings, at);
   DLCB_TRY(settle_dims(program, at));
   run_first_segment(program, bindings, at);
-  run_first_segment(program, bindings, at);
   find_failed_guard(program, at);
   pack_arena(program, at);
   return at;

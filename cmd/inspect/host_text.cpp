@@ -51,7 +51,7 @@ std::string instruction_text(const fb::Program& program, const RegisterNames& na
     default:
       break;
   }
-  return fmt::format("{}: {} = {} {}{}", names.numbered(instruction.dst()),
+  return fmt::format("{}: {} = {} {}{}", names.defined(instruction.dst()),
                      type_name(*program.host(), instruction.dst()), signature->name, join(operands, ", "), comment);
 }
 

@@ -77,12 +77,21 @@ std::string RegisterNames::constant(uint32_t reg) const {
 
 std::string RegisterNames::operator()(uint32_t reg) const {
   if (std::string value = constant(reg); !value.empty()) return value;
-  return meaning_[reg].empty() ? fmt::format("r{}", reg) : meaning_[reg];
+  return has_short(reg) ? meaning_[reg] : fmt::format("r{}", reg);
 }
 
 std::string RegisterNames::numbered(uint32_t reg) const {
   if (std::string value = constant(reg); !value.empty()) return value;
+  return has_short(reg) ? fmt::format("r{} ({})", reg, meaning_[reg]) : fmt::format("r{}", reg);
+}
+
+std::string RegisterNames::defined(uint32_t reg) const {
   return meaning_[reg].empty() ? fmt::format("r{}", reg) : fmt::format("r{} ({})", reg, meaning_[reg]);
+}
+
+bool RegisterNames::has_short(uint32_t reg) const {
+  constexpr size_t kShort = 40;
+  return !meaning_[reg].empty() && meaning_[reg].size() <= kShort;
 }
 
 }  // namespace dlcb::cmd

@@ -2,6 +2,7 @@
 #include "kernel/limits.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <cmath>
 
 #include "fuse/address.h"
@@ -79,6 +80,12 @@ class Limits {
 
   // At least the absolute value of the expression and of all that is computed on the way to it.
   Expr magnitude(Expr e) {
+    if (const auto known = magnitudes_.find(e.id); known != magnitudes_.end()) return known->second;
+    const Expr made = make_magnitude(e);
+    magnitudes_.emplace(e.id, made);
+    return made;
+  }
+  Expr make_magnitude(Expr e) {
     const std::vector<Expr> operands(sym_.operands(e).begin(), sym_.operands(e).end());
     const Kind kind = sym_.kind(e);
     if (!region_.variant(e)) return sym_.max(e, sym_.neg(e));
@@ -107,6 +114,7 @@ class Limits {
   sym::Store& sym_;
   Kernel& kernel_;
   const Expr limit_;
+  std::unordered_map<uint32_t, Expr> magnitudes_;  // operands are shared: each is looked at once
 };
 
 }  // namespace

@@ -100,20 +100,20 @@ class Matcher {
 
   // Whether a comparison is part of the expression.
   bool decides(Expr e) {
-    switch (sym_.kind(e)) {
-      case sym::Kind::Eq:
-      case sym::Kind::Le:
-      case sym::Kind::Lt:
-      case sym::Kind::And:
-      case sym::Kind::Or:
-      case sym::Kind::Not:
-      case sym::Kind::Select:
-        return true;
-      default:
-        break;
-    }
-    const auto operands = sym_.operands(e);
-    return std::any_of(operands.begin(), operands.end(), [&](Expr o) { return decides(o); });
+    return std::ranges::any_of(sym::topological(sym_, std::span(&e, 1)), [&](Expr part) {
+      switch (sym_.kind(part)) {
+        case sym::Kind::Eq:
+        case sym::Kind::Le:
+        case sym::Kind::Lt:
+        case sym::Kind::And:
+        case sym::Kind::Or:
+        case sym::Kind::Not:
+        case sym::Kind::Select:
+          return true;
+        default:
+          return false;
+      }
+    });
   }
 
   // [batch.., m, k] x [k, n]: the batch becomes more rows of one matrix product.

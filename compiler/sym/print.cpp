@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "sym/store_impl.h"
@@ -141,6 +142,35 @@ std::vector<std::string> texts(SharedText& shared, std::span<const Expr> list) {
   return result;
 }
 
+// The `count` nodes that are nearest to the list, or all if they are fewer.
+std::unordered_set<uint32_t> nearest(const Store& store, std::span<const Expr> list, size_t count) {
+  std::unordered_set<uint32_t> seen;
+  std::vector<Expr> reached;
+  auto reach = [&](Expr e) {
+    if (seen.size() < count && seen.insert(e.id).second) reached.push_back(e);
+  };
+  for (Expr e : list) reach(e);
+  for (size_t i = 0; i < reached.size() && seen.size() < count; i++) {
+    for (Expr o : written_operands(store, reached[i])) reach(o);
+  }
+  return seen;
+}
+
+// As shared_text(), of those nodes alone; others are "...".
+SharedText shared_text_within(const Store& store, const std::unordered_set<uint32_t>& nodes, SharedText::Limits limits,
+                              size_t list_limit) {
+  auto operands = [&](SharedText::Key key, std::vector<SharedText::Key>& out) {
+    if (!nodes.contains(static_cast<uint32_t>(key))) return;
+    for (Expr o : written_operands(store, {static_cast<uint32_t>(key)})) out.push_back(o.id);
+  };
+  auto write_node = [&store, &nodes, list_limit](SharedText::Key key, const SharedText::Operand& operand) {
+    const Expr e{static_cast<uint32_t>(key)};
+    const bool leaf = store.operands(e).empty();
+    return leaf || nodes.contains(e.id) ? write(store, e, operand, list_limit) : SharedText::Piece{"...", kAtom};
+  };
+  return {operands, write_node, limits};
+}
+
 }  // namespace
 
 SharedText::Piece write(const Store& store, Expr e, const SharedText::Operand& operand, size_t limit) {
@@ -153,14 +183,14 @@ std::span<const Expr> written_operands(const Store& store, Expr e) {
   return unequal ? store.operands(operands[0]) : operands;
 }
 
-SharedText shared_text(const Store& store, SharedText::Limits limits, size_t list_limit) {
+SharedText shared_text(const Store& store) {
   auto operands = [&store](SharedText::Key key, std::vector<SharedText::Key>& out) {
     for (Expr o : written_operands(store, {static_cast<uint32_t>(key)})) out.push_back(o.id);
   };
-  auto write_node = [&store, list_limit](SharedText::Key key, const SharedText::Operand& operand) {
-    return write(store, {static_cast<uint32_t>(key)}, operand, list_limit);
+  auto write_node = [&store](SharedText::Key key, const SharedText::Operand& operand) {
+    return write(store, {static_cast<uint32_t>(key)}, operand);
   };
-  return {operands, write_node, limits};
+  return {operands, write_node};
 }
 
 std::string print(const Store& store, Expr e) {
@@ -171,12 +201,14 @@ std::string print(const Store& store, Expr e) {
 }
 
 Outline outline(const Store& store, std::span<const Expr> list, size_t limit) {
-  // In full where that is short: no operand that is longer by itself, and no list that ends early.
-  SharedText full = shared_text(store, {.shared = SIZE_MAX, .line = limit});
+  const size_t most = 4 * limit;  // more nodes than the text shows
+  const std::unordered_set<uint32_t> nodes = nearest(store, list, most);
+  // In full where that is short: no operand that is longer by itself.
+  SharedText full = shared_text_within(store, nodes, {.shared = SIZE_MAX, .line = limit}, SIZE_MAX);
   Outline result{texts(full, list), ""};
   const bool fits = std::ranges::all_of(result.texts, [&](const std::string& t) { return t.size() <= limit; });
-  if (fits && full.definitions().empty()) return result;
-  SharedText shared = shared_text(store, {.shared = limit / 16, .line = limit / 4}, limit);
+  if (fits && nodes.size() < most && full.definitions().empty()) return result;
+  SharedText shared = shared_text_within(store, nodes, {.shared = limit / 16, .line = limit / 4}, limit);
   result.texts = texts(shared, list);
   result.where = shared.where(limit);
   return result;

@@ -20,6 +20,6 @@ std::span<const Expr> written_operands(const Store& store, Expr e);
 SharedText::Piece write(const Store& store, Expr e, const SharedText::Operand& operand, size_t limit = SIZE_MAX);
 
 // Texts of expressions; the key of an expression is its id.
-SharedText shared_text(const Store& store, SharedText::Limits limits = {}, size_t list_limit = SIZE_MAX);
+SharedText shared_text(const Store& store);
 
 }  // namespace dlcb::sym
