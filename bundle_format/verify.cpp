@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "bundle_format/limits.h"
+
 namespace dlcb::bundle {
 namespace {
 
 constexpr uint8_t kDTypes = 13;  // of compiler/base/dtype.h
-constexpr uint32_t kMaxThreads = 1024, kMaxRank = 32;
+constexpr uint32_t kMaxThreads = 1024;
 
 bool identifier(const flatbuffers::String* s) {
   if (!s || s->size() == 0 || s->size() > 200 || std::isdigit(static_cast<unsigned char>(*s->c_str()))) return false;

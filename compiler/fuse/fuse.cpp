@@ -21,6 +21,7 @@ using ops::ScalarKind;
 using ops::ValueId;
 
 constexpr int kCheap = 6;              // instructions that may be repeated in a second kernel or a pooling window
+constexpr int kRepeated = 24;          // of one kernel body, those that other kernels have too, value after value
 constexpr int kWindowCheap = 48;       // instructions for one result of a window, all its taps together
 constexpr int kBroadcastCheap = 16;    // instructions that may be repeated for every element of a broadcast
 constexpr int kMaxInstructions = 160;  // of one kernel body: beyond, registers and compile time suffer
@@ -32,6 +33,7 @@ struct Building {
   std::vector<NodeId> nodes;  // latest first
   sym::Expr predicate;
   Classification kind;
+  int repeated = 0;            // instructions that other regions compute as well
   std::vector<ValueId> needs;  // of regions that are in place; see Fuser::needs
 };
 
@@ -265,11 +267,16 @@ bool Fuser::try_inline(ValueId v) {
   const Cost cost = cost_of(scalars_, body);
   if (users.size() > 1 && !view && (cost.loads > 1 || cost.instructions > kCheap || cost.reduces)) return false;
   const sym::Expr predicate = graph_.node(graph_.value(v).producer).predicate;
+  // Where a chain of values is used step by step, every user would begin at the chain's beginning.
+  const int repeated = users.size() > 1 ? cost.instructions : 0;
+  for (size_t r : users)
+    if (regions_[r].repeated + repeated > kRepeated) return false;
   std::vector<Building> merged;
   for (size_t r : users) {
     if (!view && regions_[r].predicate != predicate) return false;
     if (!view && !worth_inlining(regions_[r], v, cost)) return false;
     merged.push_back(with_inlined(regions_[r], v));
+    merged.back().repeated += repeated;
     if (!fits(merged.back())) return false;
     if (cost.reduces && repeats_reductions(regions_[r], merged.back(), v)) return false;
   }

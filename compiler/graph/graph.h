@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "bundle_format/limits.h"
 #include "ops/op.h"
 #include "ops/symbolic.h"
 
@@ -55,7 +56,7 @@ struct Value {
   std::vector<uint8_t> order;
 };
 constexpr int64_t kMaxElements = 1024;
-constexpr size_t kMaxRank = 32;  // of every tensor; a bundle with more dims is not read
+constexpr size_t kMaxRank = bundle::kMaxRank;  // of every tensor
 
 struct Node {
   const ops::OpDef* op = nullptr;  // nullptr: removed

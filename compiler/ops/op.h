@@ -20,7 +20,6 @@ enum class OpKind : uint8_t {
   Define,   // one Scalar body per output over index symbols
   Expands,  // a graph of other operators, made by `expand`; kept whole until rewrite/expand so that patterns and
             // libraries can claim it
-  Opaque,   // own kernel or host action; only extents and requirements are stated
 };
 
 struct Operand {
@@ -34,7 +33,7 @@ struct OutputDef {
   std::vector<sym::Expr> dims;
   std::vector<sym::Expr>
       index;    // one Index symbol per dim, extent = dim (symbols made by Store::index; unique to this definition)
-  Scalar body;  // over `index`; invalid for Opaque outputs
+  Scalar body;  // over `index`; invalid where the operator expands
 };
 
 // A shape condition that must hold. operand/axis: whom to blame (-1: nobody in particular).

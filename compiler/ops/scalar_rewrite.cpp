@@ -2,6 +2,7 @@
 // follow data bindings into coordinates, and rebuild reductions through the store, which renames bound indices where
 // capture threatens.
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/diagnostic.h"
 #include "ops/replace.h"
@@ -174,10 +175,9 @@ Scalar replace(ScalarStore& store, Scalar s, const std::unordered_map<uint32_t, 
 
 std::vector<Scalar> ScalarStore::loads(Scalar s) const {
   std::vector<Scalar> out;
-  std::vector<bool> seen(impl_->nodes.size(), false);
+  std::unordered_set<uint32_t> seen;  // small beside the store, which grows with the model
   auto visit = [&](auto& self, Scalar at) -> void {
-    if (seen[at.id]) return;
-    seen[at.id] = true;
+    if (!seen.insert(at.id).second) return;
     const ScalarNode& n = node(at);
     auto visit_expr = [&](sym::Expr e) {
       for (sym::Expr symbol : sym_->symbols(e))

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <unordered_set>
 
 #include "sym/interval.h"
 #include "sym/prover.h"
@@ -103,9 +104,8 @@ struct Evaluator {
   }
 };
 
-void visit(const Store::Impl& s, Expr e, std::vector<bool>& seen, std::vector<Expr>& out) {
-  if (seen[e.id]) return;
-  seen[e.id] = true;
+void visit(const Store::Impl& s, Expr e, std::unordered_set<uint32_t>& seen, std::vector<Expr>& out) {
+  if (!seen.insert(e.id).second) return;
   for (Expr o : s.operands(e)) visit(s, o, seen, out);
   out.push_back(e);
 }
@@ -118,7 +118,7 @@ std::optional<int64_t> Store::evaluate(Expr e,
 }
 
 std::vector<Expr> topological(const Store& store, std::span<const Expr> roots) {
-  std::vector<bool> seen(store.size());
+  std::unordered_set<uint32_t> seen;  // small beside the store, which grows with the model
   std::vector<Expr> out;
   for (Expr e : roots) visit(store.impl(), e, seen, out);
   return out;

@@ -105,5 +105,36 @@ TEST_CASE("a tile under a reduction reads what is computed in its kernel", "[fus
   }
 }
 
+// The instructions of all bodies that fusion looks at, for a chain of additions of which every step is also used.
+int64_t work(int steps, int* kept) {
+  Fixture f;
+  const ValueId one = f.constant<float>("one", DType::F32, {}, {1});
+  const ValueId x = f.input("x", DType::F32, {"N"});
+  ValueId v = x;
+  for (int step = 0; step < steps; ++step) {
+    v = f.add("add", {v, one});
+    f.g.add_output("y" + std::to_string(step), f.add("mul", {v, x}));
+  }
+  int64_t looked_at = 0;
+  const auto result = fuse(f.g, {}, [&](const Region& r) {
+    for (const Output& o : r.outputs) looked_at += cost_of(f.scalars, o.body).instructions;
+    return Classification{Schedule::Pointwise, {}};
+  });
+  REQUIRE(result);
+  *kept = 0;
+  for (const Step& step : *result)
+    for (const Output& o : std::get<Region>(step.action).outputs) *kept += cost_of(f.scalars, o.body).instructions;
+  return looked_at;
+}
+
+TEST_CASE("a chain whose every step is used is not computed again from its beginning", "[fuse]") {
+  int kept_200 = 0, kept_400 = 0;
+  const int64_t at_200 = work(200, &kept_200), at_400 = work(400, &kept_400);
+  CHECK(kept_400 < 400 * 26);
+  CHECK(kept_400 <= 2.1 * kept_200);
+  CHECK(at_400 <= 2.1 * at_200);
+  CHECK(at_400 < 400 * 26 * 26);
+}
+
 }  // namespace
 }  // namespace dlcb::fuse

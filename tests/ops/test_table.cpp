@@ -28,9 +28,7 @@ std::string document() {
     if (!o.text.empty())
       out << "\n      " << o.text << "\n";
     else
-      out << (o.kind == OpKind::Expands  ? "\nAn expansion.\n"
-              : o.kind == OpKind::Opaque ? "\nOpaque.\n"
-                                         : "\nDefined by the C++ builder.\n");
+      out << (o.kind == OpKind::Expands ? "\nAn expansion.\n" : "\nDefined by the C++ builder.\n");
   }
   return out.str();
 }

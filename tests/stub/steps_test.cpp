@@ -154,71 +154,88 @@ TEST_CASE("predicates choose between branches, variants between kernels") {
   }
 }
 
-TEST_CASE("library calls carry what the program says; a refusal is answered by the fallback from then on") {
-  ProgramBuilder b;
-  const uint32_t three = b.i64(3), four = b.i64(4), one = b.i64(1), zero = b.i64(0);
-  const uint32_t n = b.dim(0, 0);
-  const uint32_t x = b.input("x", 0, {{n, "N"}, {three, "3"}});
-  const uint32_t in = b.input_buffer(x), w = b.weight(0, 64),
-                 bytes = b.op(fb::Op::Mul, b.op(fb::Op::Mul, n, four), four);
-  const uint32_t y = b.output("y", 0, {{n, "N"}, {four, "4"}}, bytes);
-  fb::MatmulT m;
-  m.a = in, m.b = w, m.c = y;
-  m.m = n, m.n = four, m.k = three, m.batch = one;
-  m.lda = three, m.ldb = four, m.ldc = four;
-  m.stride_a = m.stride_b = m.stride_c = zero;
-  m.trans_b = true;
-  m.activation = fb::Activation::Relu;
-  b.step(std::move(m)).fallback = b.launch(b.entry("matmul"), n, {in, w, y});
+namespace {
+
+// y = relu(x w^T) by a library, or by the kernel that stands in for it.
+struct LibraryCall {
   Harness h;
-  h.options.allow_tf32_matmul = 1;
-  REQUIRE_FALSE(h.load(b));
-  const auto context = h.context();
-  auto in_tensor = floats({2, 3}, 0), empty = floats({0, 3}, 0);
-  Empty out(2);
-  SECTION("taken") {
-    rt::MatmulCall seen{};
-    h.state->on_matmul = [&](const rt::MatmulCall& call) {
-      seen = call;
-      return rt::Error{};
-    };
-    REQUIRE_FALSE(context->invoke({&in_tensor.dl, 1}, {&out.dl, 1}, nullptr));
-    CHECK(seen.a == reinterpret_cast<rt::Ptr>(in_tensor.dl.data));
-    CHECK(seen.c == reinterpret_cast<rt::Ptr>(out.dl.data));
-    CHECK(*reinterpret_cast<const uint8_t*>(seen.b + 5) == 5);
-    CHECK(seen.m == 2);
-    CHECK(seen.bias == 0);
-    CHECK(seen.trans_b);
-    CHECK(seen.tf32);
-    CHECK(seen.activation == 1);
-    CHECK(h.state->launches == 0);
+  Tensor<float> x = floats({2, 3}, 0);
+  Empty y{2};
+
+  static ProgramBuilder program() {
+    ProgramBuilder b;
+    const uint32_t three = b.i64(3), four = b.i64(4), one = b.i64(1), zero = b.i64(0);
+    const uint32_t n = b.dim(0, 0);
+    const uint32_t in = b.input_buffer(b.input("x", 0, {{n, "N"}, {three, "3"}})), w = b.weight(0, 64),
+                   bytes = b.op(fb::Op::Mul, b.op(fb::Op::Mul, n, four), four);
+    const uint32_t out = b.output("y", 0, {{n, "N"}, {four, "4"}}, bytes);
+    fb::MatmulT m;
+    m.a = in, m.b = w, m.c = out;
+    m.m = n, m.n = four, m.k = three, m.batch = one;
+    m.lda = three, m.ldb = four, m.ldc = four;
+    m.stride_a = m.stride_b = m.stride_c = zero;
+    m.trans_b = true;
+    m.activation = fb::Activation::Relu;
+    b.step(std::move(m)).fallback = b.launch(b.entry("matmul"), n, {in, w, out});
+    return b;
   }
-  SECTION("refused") {
-    int asked = 0;
-    h.state->on_matmul = [&](const rt::MatmulCall&) {
-      ++asked;
-      return rt::Error{DLCB_MISSING_LIBRARY, "no cuBLASLt"};
-    };
-    for (int i = 0; i < 3; ++i) REQUIRE_FALSE(context->invoke({&in_tensor.dl, 1}, {&out.dl, 1}, nullptr));
-    CHECK(asked == 1);
-    CHECK(h.count("launch 0") == 3);
+  std::unique_ptr<rt::Context> context() {
+    h.options.allow_tf32_matmul = 1;
+    REQUIRE_FALSE(h.load(program()));
+    return h.context();
   }
-  SECTION("not wanted") {
-    h.state->on_matmul = [&](const rt::MatmulCall&) { return rt::Error{DLCB_DEVICE_ERROR, "called"}; };
-    h.options.use_libraries = 0;
-    REQUIRE_FALSE(h.load(b));
-    REQUIRE_FALSE(h.context()->invoke({&in_tensor.dl, 1}, {&out.dl, 1}, nullptr));
-    CHECK(h.count("launch 0") == 1);
-  }
-  SECTION("failed") {
-    h.state->on_matmul = [&](const rt::MatmulCall&) { return rt::Error{DLCB_DEVICE_ERROR, "illegal address"}; };
-    CHECK(context->invoke({&in_tensor.dl, 1}, {&out.dl, 1}, nullptr).message == "illegal address");
-    CHECK(h.state->launches == 0);
-  }
-  SECTION("empty") {
-    REQUIRE_FALSE(context->invoke({&empty.dl, 1}, {&out.dl, 1}, nullptr));
-    CHECK(h.state->launches == 0);
-  }
+  rt::Error invoke(rt::Context& context) { return context.invoke({&x.dl, 1}, {&y.dl, 1}, nullptr); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(LibraryCall, "library calls carry what the program says") {
+  rt::MatmulCall seen{};
+  h.state->on_matmul = [&](const rt::MatmulCall& call) {
+    seen = call;
+    return rt::Error{};
+  };
+  REQUIRE_FALSE(invoke(*context()));
+  CHECK(seen.a == reinterpret_cast<rt::Ptr>(x.dl.data));
+  CHECK(seen.c == reinterpret_cast<rt::Ptr>(y.dl.data));
+  CHECK(*reinterpret_cast<const uint8_t*>(seen.b + 5) == 5);
+  CHECK(seen.m == 2);
+  CHECK(seen.bias == 0);
+  CHECK(seen.trans_b);
+  CHECK(seen.tf32);
+  CHECK(seen.activation == 1);
+  CHECK(h.state->launches == 0);
+}
+
+TEST_CASE_METHOD(LibraryCall, "a library's refusal is answered by the fallback from then on") {
+  int asked = 0;
+  h.state->on_matmul = [&](const rt::MatmulCall&) {
+    ++asked;
+    return rt::Error{DLCB_MISSING_LIBRARY, "no cuBLASLt"};
+  };
+  const auto loaded = context();
+  for (int i = 0; i < 3; ++i) REQUIRE_FALSE(invoke(*loaded));
+  CHECK(asked == 1);
+  CHECK(h.count("launch 0") == 3);
+}
+
+TEST_CASE_METHOD(LibraryCall, "libraries that the caller does not want are not called") {
+  h.state->on_matmul = [&](const rt::MatmulCall&) { return rt::Error{DLCB_DEVICE_ERROR, "called"}; };
+  h.options.use_libraries = 0;
+  REQUIRE_FALSE(invoke(*context()));
+  CHECK(h.count("launch 0") == 1);
+}
+
+TEST_CASE_METHOD(LibraryCall, "a library call that fails is no refusal") {
+  h.state->on_matmul = [&](const rt::MatmulCall&) { return rt::Error{DLCB_DEVICE_ERROR, "illegal address"}; };
+  CHECK(invoke(*context()).message == "illegal address");
+  CHECK(h.state->launches == 0);
+}
+
+TEST_CASE_METHOD(LibraryCall, "nothing is called for an empty result") {
+  auto empty = floats({0, 3}, 0);
+  REQUIRE_FALSE(context()->invoke({&empty.dl, 1}, {&y.dl, 1}, nullptr));
+  CHECK(h.state->launches == 0);
 }
 
 TEST_CASE("a stand-in too large to launch is no obstacle as long as the library takes the call") {
