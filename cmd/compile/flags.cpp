@@ -32,7 +32,7 @@ void define_flags(CLI::App& app, CompileFlags& flags) {
   app.add_option("--split-from", o.split_from,
                  "reduced elements from which a reduction with few outputs is spread over blocks (default: 2048; along "
                  "rows 8 times as many; 0: never)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31));
   app.add_flag("--strip", o.strip_sources, "leave the kernels' sources out (the simulator cannot run such a bundle)");
   app.add_flag("-q,--quiet", flags.quiet, "no progress line and no summary");
   app.add_flag("--json", flags.json, "print the summary as JSON");
