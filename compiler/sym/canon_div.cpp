@@ -143,7 +143,8 @@ Expr Store::Impl::floordiv_symbolic(Prover& k, Expr a, Expr b) {
       if (!total.overflow) return recombined(total);
     }
   }
-  if (auto parts = separating_factor(k, p, d); parts && (!parts->low.is_zero() || k.nonzero(from_poly(parts->factor))))
+  const auto cancels = [&](const Separated& s) { return !s.low.is_zero() || k.nonzero(from_poly(s.factor)); };
+  if (auto parts = separating_factor(k, p, d, cancels))
     return floordiv(k, from_poly(parts->high), from_poly(parts->rest));
   Expr numerator = from_poly(p);
   if (node(numerator).kind == Kind::FloorDiv && k.bounds(divisor).lo >= 0) {  // law 8
@@ -154,16 +155,18 @@ Expr Store::Impl::floordiv_symbolic(Prover& k, Expr a, Expr b) {
   return intern(Kind::FloorDiv, ops);
 }
 
-// p = x * high + low and d = x * rest for a factor x of d, where low is 0 (laws 6, 18) or in [0, x) (laws 9, 19).
-std::optional<Store::Impl::Separated> Store::Impl::separating_factor(Prover& k, const Poly& p, const Poly& d) {
+// p = x * high + low and d = x * rest for a factor x of d, where low is 0 (laws 6, 18) or in [0, x) (laws 9, 19). The
+// first that is usable: what else a law needs differs.
+std::optional<Store::Impl::Separated> Store::Impl::separating_factor(
+    Prover& k, const Poly& p, const Poly& d, const std::function<bool(const Separated&)>& usable) {
   if (d.constant != 0) return std::nullopt;
   auto fs = factors(d.terms[0].mono);
   std::vector<Expr> candidates(fs.begin(), fs.end());
   for (Expr x : candidates) {
-    const Poly xp = to_poly(x);
-    Poly high, low, rest, none;
-    if (!divide(p, xp, &high, &low) || !divide(d, xp, &rest, &none) || !none.is_zero()) continue;
-    if (low.is_zero() || (k.inside(low, xp) && k.bounds(rest).lo >= 0)) return Separated{xp, high, low, rest};
+    Separated s{.factor = to_poly(x), .high = {}, .low = {}, .rest = {}};
+    Poly none;
+    if (!divide(p, s.factor, &s.high, &s.low) || !divide(d, s.factor, &s.rest, &none) || !none.is_zero()) continue;
+    if ((s.low.is_zero() || (k.inside(s.low, s.factor) && k.bounds(s.rest).lo >= 0)) && usable(s)) return s;
   }
   return std::nullopt;
 }
@@ -197,12 +200,11 @@ Expr Store::Impl::mod(Prover& k, Expr a, Expr b) {
     if (k.inside(r, d)) return from_poly(r);
     return mod(k, from_poly(r), b);
   }
-  if (auto parts = separating_factor(k, p, d)) {
-    const Expr rest = from_poly(parts->rest);
-    if (parts->low.is_zero() || k.nonzero(rest)) {
-      Poly total = add(mul(parts->factor, to_poly(mod(k, from_poly(parts->high), rest))), parts->low);
-      if (!total.overflow) return recombined(total);
-    }
+  const auto splits = [&](const Separated& s) { return s.low.is_zero() || k.nonzero(from_poly(s.rest)); };
+  if (auto parts = separating_factor(k, p, d, splits)) {
+    const Expr high = mod(k, from_poly(parts->high), from_poly(parts->rest));
+    Poly total = add(mul(parts->factor, to_poly(high)), parts->low);
+    if (!total.overflow) return recombined(total);
   }
   return intern(Kind::Mod, asis);
 }

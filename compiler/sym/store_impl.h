@@ -2,6 +2,7 @@
 // vectors indexed by id. An operand's id is always smaller than its user's, so one forward sweep recomputes any side
 // vector. Private to compiler/sym.
 #pragma once
+#include <functional>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -109,7 +110,8 @@ struct Store::Impl {
   struct Separated {
     Poly factor, high, low, rest;
   };
-  std::optional<Separated> separating_factor(Prover& k, const Poly& p, const Poly& d);
+  std::optional<Separated> separating_factor(Prover& k, const Poly& p, const Poly& d,
+                                             const std::function<bool(const Separated&)>& usable);
   std::optional<Expr> absorb_division(Prover& k, const Poly& r, int64_t b);
   Expr floordiv_symbolic(Prover& k, Expr a, Expr b);
   Expr mod(Prover& k, Expr a, Expr b);
