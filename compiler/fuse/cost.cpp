@@ -162,16 +162,20 @@ Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body) {
   Cost cost;
   std::unordered_set<uint32_t> seen;
   visit(scalars, body, seen, cost);
-  auto moving = [&](ops::Scalar s) {
-    return std::ranges::count_if(scalars.symbols(s), [&](sym::Expr e) {
-      return scalars.sym().symbol_kind(e) == sym::SymbolKind::Index &&
-             !scalars.sym().is_const(scalars.sym().index_extent(e), 1);
+  return cost;
+}
+
+int full_loads(const ops::ScalarStore& scalars, ops::Scalar body) {
+  const sym::Store& s = scalars.sym();
+  auto moving = [&](ops::Scalar part) {
+    return std::ranges::count_if(scalars.symbols(part), [&](sym::Expr e) {
+      return s.symbol_kind(e) == sym::SymbolKind::Index && !s.is_const(s.index_extent(e), 1);
     });
   };
   const std::vector<ops::Scalar> loads = scalars.loads(body);
-  const auto full = std::ranges::count_if(loads, [&](ops::Scalar l) { return moving(l) >= moving(body); });
-  cost.loads = full > 0 ? static_cast<int>(full) : static_cast<int>(loads.size());
-  return cost;
+  const auto all = moving(body);
+  const auto full = std::ranges::count_if(loads, [&](ops::Scalar l) { return moving(l) >= all; });
+  return full > 0 ? static_cast<int>(full) : static_cast<int>(loads.size());
 }
 
 bool is_view(const ops::ScalarStore& scalars, ops::Scalar body) {

@@ -10,11 +10,13 @@ namespace dlcb::fuse {
 
 struct Cost {
   int instructions = 0;  // of the body, shared subexpressions once, loads not counted
-  int loads = 0;         // distinct loads; beside one of as many elements as the body has, broadcast ones do not count
   bool reduces = false;  // holds a Reduce
 };
 
 Cost cost_of(const ops::ScalarStore& scalars, ops::Scalar body);
+
+// Distinct loads; beside one of as many elements as the body has, broadcast ones do not count.
+int full_loads(const ops::ScalarStore& scalars, ops::Scalar body);
 
 // A single load at other coordinates, a constant or an index: never worth a tensor in memory.
 bool is_view(const ops::ScalarStore& scalars, ops::Scalar body);

@@ -101,13 +101,7 @@ Scalar Fuser::body_at(ValueId v, std::span<const sym::Expr> coords) {
 
 void Fuser::refresh_inputs(Building& b) {
   b.region.inputs.clear();
-  std::unordered_set<uint32_t> seen;
-  for (const Output& output : b.region.outputs) {
-    for (Scalar load : scalars_.loads(output.body)) {
-      const ValueId v = scalars_.node(load).value;
-      if (seen.insert(v.id).second) b.region.inputs.push_back(tensor(v));
-    }
-  }
+  for (ValueId v : loaded_values(scalars_, b.region.outputs)) b.region.inputs.push_back(tensor(v));
 }
 
 void Fuser::mark_materialized() {
@@ -265,7 +259,8 @@ bool Fuser::try_inline(ValueId v) {
   const Scalar body = definition(v).body;
   const bool view = is_view(scalars_, body);
   const Cost cost = cost_of(scalars_, body);
-  if (users.size() > 1 && !view && (cost.loads > 1 || cost.instructions > kCheap || cost.reduces)) return false;
+  if (users.size() > 1 && !view && (cost.reduces || cost.instructions > kCheap || full_loads(scalars_, body) > 1))
+    return false;
   const sym::Expr predicate = graph_.node(graph_.value(v).producer).predicate;
   // Where a chain of values is used step by step, every user would begin at the chain's beginning.
   const int repeated = users.size() > 1 ? cost.instructions : 0;

@@ -3,6 +3,7 @@
 // coordinates, vector widths and launch sizes are decided by kernel/.
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,6 +33,9 @@ struct Region {
   std::vector<Tensor> inputs;
   std::vector<Output> outputs;  // with equal or compatible index spaces; see Schedule
 };
+
+// The values that the outputs' bodies read, each once, in the order in which they are met.
+std::vector<ops::ValueId> loaded_values(const ops::ScalarStore& scalars, std::span<const Output> outputs);
 
 // How a region would be scheduled; None: it cannot be one kernel (fusion must cut it).
 enum class Schedule : uint8_t {

@@ -23,16 +23,6 @@ const ops::OutputDef& definition(const Graph& graph, ValueId v) {
   return graph.node(value.producer).definition.outputs[value.output];
 }
 
-// The values that the body reads, each once.
-std::vector<ValueId> loaded(const ops::ScalarStore& scalars, Scalar body) {
-  std::vector<ValueId> values;
-  for (Scalar load : scalars.loads(body)) {
-    const ValueId v = scalars.node(load).value;
-    if (std::find(values.begin(), values.end(), v) == values.end()) values.push_back(v);
-  }
-  return values;
-}
-
 }  // namespace
 
 Region stand_in(const Graph& graph, const Claim& claim) {
@@ -41,8 +31,10 @@ Region stand_in(const Graph& graph, const Claim& claim) {
   const ops::OutputDef& last = definition(graph, result);
   const std::vector<ValueId> operands = operands_of(claim);
   const auto is_inner = [&](ValueId v) { return std::find(operands.begin(), operands.end(), v) == operands.end(); };
-  Scalar body = last.body;
-  for (std::vector<ValueId> values = loaded(scalars, body);;) {
+  Region region;
+  region.outputs.push_back({tensor(graph, result), last.index, last.body});
+  Scalar& body = region.outputs[0].body;
+  for (std::vector<ValueId> values = loaded_values(scalars, region.outputs);;) {
     const auto inner = std::find_if(values.begin(), values.end(), is_inner);
     if (inner == values.end()) break;
     const ops::OutputDef& def = definition(graph, *inner);
@@ -51,13 +43,11 @@ Region stand_in(const Graph& graph, const Claim& claim) {
       for (size_t i = 0; i < coords.size(); ++i) at[def.index[i].id] = coords[i];
       return scalars.substitute(def.body, at);
     });
-    values = loaded(scalars, body);
+    values = loaded_values(scalars, region.outputs);
   }
-  Region region;
   for (graph::NodeId n : claim.nodes)
     region.name += (region.name.empty() ? "" : "+") + std::string(graph.node(n).op->name);
-  region.outputs.push_back({tensor(graph, result), last.index, body});
-  for (ValueId v : loaded(scalars, body)) region.inputs.push_back(tensor(graph, v));
+  for (ValueId v : loaded_values(scalars, region.outputs)) region.inputs.push_back(tensor(graph, v));
   return region;
 }
 

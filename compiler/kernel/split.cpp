@@ -100,13 +100,9 @@ class Splitter {
 
   std::vector<Tensor> loaded(const Region& region) const {
     std::vector<Tensor> inputs;
-    for (const Output& o : region.outputs) {
-      for (Scalar load : scalars_.loads(o.body)) {
-        const ops::ValueId v = scalars_.node(load).value;
-        if (std::ranges::find(inputs, v, &Tensor::value) != inputs.end()) continue;
-        const std::vector<Tensor>& known = workspace_number(v) ? workspaces_ : from_.inputs;
-        inputs.push_back(*std::ranges::find(known, v, &Tensor::value));
-      }
+    for (ops::ValueId v : fuse::loaded_values(scalars_, region.outputs)) {
+      const std::vector<Tensor>& known = workspace_number(v) ? workspaces_ : from_.inputs;
+      inputs.push_back(*std::ranges::find(known, v, &Tensor::value));
     }
     return inputs;
   }
